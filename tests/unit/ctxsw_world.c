@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/ctxsw_world.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static struct ctxsw_world *here; /* backend_ops.run has no argument for it */
 

@@ -92,9 +92,8 @@ void ctxsw_each_model(void (*test)(struct ctxsw_world *c));
 
 /* The test of that name. */
 #define EACH_CTXSW(name)                                                                           \
-	static void test_##name(void **state)                                                      \
+	TEST(name)                                                                                 \
 	{                                                                                          \
-		(void)state;                                                                       \
 		ctxsw_each_model(name);                                                            \
 	}
 

@@ -7,11 +7,10 @@
 #ifndef TESTS_UNIT_FAKE_MSR_H
 #define TESTS_UNIT_FAKE_MSR_H
 
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "backend/msr/msr_io.h"
+#include "tests/unit/unit.h"
 
 enum { FAKE_CPUS = 4, FAKE_REGS = 64, FAKE_LOG = 256 };
 

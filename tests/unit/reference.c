@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/reference.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "tests/unit/counted.h"
 

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The audit record's lines, sent to a socket in place of the system's log. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/nsec.h"
 #include "daemon/fs/requests/audit_log.h"
+#include "tests/unit/unit.h"
 
 struct bench {
 	char dir[32], path[64];
@@ -76,7 +67,7 @@ static unsigned drain(int fd)
 	return n;
 }
 
-static void test_line(void **state)
+TEST_WITH(set_up, tear_down, line)
 {
 	struct bench *b = *state;
 	char line[512], want[64];
@@ -91,7 +82,7 @@ static void test_line(void **state)
 }
 
 /* The log starts, ends and starts again: each line that finds one arrives. */
-static void test_no_receiver(void **state)
+TEST_WITH(set_up, tear_down, no_receiver)
 {
 	struct bench *b = *state;
 	int fd;
@@ -113,7 +104,7 @@ static void test_no_receiver(void **state)
 }
 
 /* It would hang here if a send waited. */
-static void test_full(void **state)
+TEST_WITH(set_up, tear_down, full)
 {
 	enum { LINES = 20000 };
 	struct bench *b = *state;
@@ -136,7 +127,7 @@ static unsigned admitted(struct bench *b, struct audit_rate *rate, uint64_t now,
 	return n - (unsigned)(audit_log_suppressed(b->log) - before);
 }
 
-static void test_user_rate(void **state)
+TEST_WITH(set_up, tear_down, user_rate)
 {
 	struct bench *b = *state;
 	struct audit_rate one = {0}, other = {0};
@@ -157,7 +148,7 @@ static void test_user_rate(void **state)
 }
 
 /* A range of subordinate uids gets no more than all users. */
-static void test_all_rate(void **state)
+TEST_WITH(set_up, tear_down, all_rate)
 {
 	struct bench *b = *state;
 	struct audit_rate users[1000] = {{0}};
@@ -171,19 +162,4 @@ static void test_all_rate(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		n += admitted(b, &users[i], now + NSEC_PER_SEC, 1);
 	assert_int_equal(n, AUDIT_ALL_RATE);
-}
-
-#define AUDIT_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		AUDIT_TEST(test_line),
-		AUDIT_TEST(test_no_receiver),
-		AUDIT_TEST(test_full),
-		AUDIT_TEST(test_user_rate),
-		AUDIT_TEST(test_all_rate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

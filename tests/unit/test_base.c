@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The base library: numbers, slices, text that grows, errors. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
 #include "base/num.h"
 #include "base/slice.h"
 #include "base/text.h"
 #include "base/trusted.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 static void assert_slice(struct slice s, const char *want)
 {
@@ -77,9 +67,8 @@ static void check_number(
 	assert_non_null(strstr(e->text, text));
 }
 
-static void test_num_u64(void **state)
+TEST(num_u64)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		const struct number_case *c = &numbers[i];
 		struct err e;
@@ -92,13 +81,12 @@ static void test_num_u64(void **state)
 	}
 }
 
-static void test_num_reads_no_further(void **state)
+TEST(num_reads_no_further)
 {
 	struct slice s = {"123456", 3};
 	struct err e;
 	uint64_t v;
 
-	(void)state;
 	assert_int_equal(num_u64(s, &v, &e), 0);
 	assert_int_equal(v, 123);
 	s.n = 0;
@@ -107,7 +95,7 @@ static void test_num_reads_no_further(void **state)
 	assert_int_equal(num_u64(s, &v, &e), -EINVAL);
 }
 
-static void test_num_max(void **state)
+TEST(num_max)
 {
 	static const struct {
 		const char *text;
@@ -124,7 +112,6 @@ static void test_num_max(void **state)
 		{"x", 65535, EINVAL},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct err e = {0};
 		uint64_t v = 4711;
@@ -138,12 +125,11 @@ static void test_num_max(void **state)
 	}
 }
 
-static void test_num_within(void **state)
+TEST(num_within)
 {
 	struct err e;
 	uint64_t v = 0;
 
-	(void)state;
 	assert_int_equal(num_within(slice_of("10"), 10, 20, &v, &e), 0);
 	assert_int_equal(v, 10);
 	assert_int_equal(num_within(slice_of("20"), 10, 20, &v, &e), 0);
@@ -154,17 +140,16 @@ static void test_num_within(void **state)
 	assert_int_equal(v, 20);
 }
 
-static void test_num_max_names_the_limit(void **state)
+TEST(num_max_names_the_limit)
 {
 	struct err e;
 	uint64_t v;
 
-	(void)state;
 	assert_int_equal(num_max(slice_of("320"), 319, &v, &e), -ERANGE);
 	assert_non_null(strstr(e.text, "319"));
 }
 
-static void test_num_value(void **state)
+TEST(num_value)
 {
 	static const struct number_case cases[] = {
 		{"0", 0, 0},
@@ -185,7 +170,6 @@ static void test_num_value(void **state)
 		{"", EINVAL},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct err e;
 		uint64_t v = 4711;
@@ -195,9 +179,8 @@ static void test_num_value(void **state)
 	}
 }
 
-static void test_num_value_of_numbers(void **state)
+TEST(num_value_of_numbers)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		const struct number_case *c = &numbers[i];
 		struct err e;
@@ -211,11 +194,10 @@ static void test_num_value_of_numbers(void **state)
 	}
 }
 
-static void test_slice_compare(void **state)
+TEST(slice_compare)
 {
 	struct slice s = {"loaded", 4}, none = {NULL, 0};
 
-	(void)state;
 	assert_true(slice_is(s, "load"));
 	assert_false(slice_is(s, "loaded"));
 	assert_false(slice_is(s, "loa"));
@@ -231,7 +213,7 @@ static void test_slice_compare(void **state)
 	assert_false(slice_starts(none, "x"));
 }
 
-static void test_slice_trim(void **state)
+TEST(slice_trim)
 {
 	static const struct {
 		const char *text, *want;
@@ -244,16 +226,14 @@ static void test_slice_trim(void **state)
 		{"a\n", "a\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++)
 		assert_slice(slice_trim(slice_of(cases[i].text)), cases[i].want);
 }
 
-static void test_slice_cut(void **state)
+TEST(slice_cut)
 {
 	struct slice s = slice_of("a,,bc,"), none = {NULL, 0};
 
-	(void)state;
 	assert_slice(slice_cut(&s, ','), "a");
 	assert_slice(s, ",bc,");
 	assert_slice(slice_cut(&s, ','), "");
@@ -268,11 +248,10 @@ static void test_slice_cut(void **state)
 	assert_int_equal(slice_cut(&none, ',').n, 0);
 }
 
-static void test_slice_word(void **state)
+TEST(slice_word)
 {
 	struct slice s = slice_of(" load\t cpu=1  "), none = {NULL, 0};
 
-	(void)state;
 	assert_slice(slice_word(&s), "load");
 	assert_slice(slice_word(&s), "cpu=1");
 	assert_slice(slice_word(&s), "");
@@ -280,7 +259,7 @@ static void test_slice_word(void **state)
 	assert_int_equal(slice_word(&none).n, 0);
 }
 
-static void test_slice_text(void **state)
+TEST(slice_text)
 {
 	static const struct {
 		const char *p;
@@ -309,7 +288,6 @@ static void test_slice_text(void **state)
 		{"\x7f", 1, true, false, 0},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct slice s = {cases[i].p, cases[i].n};
 		bool ok = slice_text(&s, cases[i].lines);
@@ -319,24 +297,22 @@ static void test_slice_text(void **state)
 	}
 }
 
-static void test_slice_arg_is_bounded(void **state)
+TEST(slice_arg_is_bounded)
 {
 	char many[100];
 	struct slice s = {many, sizeof(many)};
 	struct err e;
 
-	(void)state;
 	memset(many, 'x', sizeof(many));
 	err_set(&e, EINVAL, "%.*s", SLICE_ARG(s));
 	assert_int_equal(strlen(e.text), 40);
 }
 
-static void test_text(void **state)
+TEST(text)
 {
 	TEXT_CLEANUP struct text t = {0};
 	const char *memory;
 
-	(void)state;
 	assert_true(text_ok(&t));
 	text_printf(&t, "%s", "");
 	assert_string_equal(t.p, "");
@@ -361,9 +337,8 @@ static void test_text(void **state)
 }
 
 /* Sizes around those at which it grows. */
-static void test_text_room(void **state)
+TEST(text_room)
 {
-	(void)state;
 	for (int n = 60; n < 70; n++) {
 		TEXT_CLEANUP struct text t = {0};
 
@@ -375,11 +350,10 @@ static void test_text_room(void **state)
 	}
 }
 
-static void test_err_set(void **state)
+TEST(err_set)
 {
 	struct err e;
 
-	(void)state;
 	assert_int_equal(err_set(&e, EBUSY, "CPU %u is taken", 3u), -EBUSY);
 	assert_int_equal(e.no, EBUSY);
 	assert_string_equal(e.text, "CPU 3 is taken");
@@ -388,11 +362,10 @@ static void test_err_set(void **state)
 	assert_string_equal(e.text, "line 7: CPU 3 is taken");
 }
 
-static void test_err_is_cut(void **state)
+TEST(err_is_cut)
 {
 	struct err e;
 
-	(void)state;
 	err_set(&e, EINVAL, "%*s", 1000, "x");
 	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
 	err_set(&e, EINVAL, "%*s", 240, "x");
@@ -405,18 +378,17 @@ static void test_err_is_cut(void **state)
 }
 
 /* As a user may write them, for a terminal that shows the sentence. */
-static void test_err_is_printable(void **state)
+TEST(err_is_printable)
 {
 	struct err e;
 
-	(void)state;
 	err_set(&e, EINVAL, "%s ~", "a\n\033[2J\t\x7f\xc2\x9b");
 	assert_string_equal(e.text, "a??[2J???? ~");
 	err_prefix(&e, "%s", "b\r\xff");
 	assert_string_equal(e.text, "b??: a??[2J???? ~");
 }
 
-static void test_err_name(void **state)
+TEST(err_name)
 {
 	static const struct {
 		int no;
@@ -424,14 +396,13 @@ static void test_err_name(void **state)
 	} cases[] = {{EPERM, "EPERM"}, {ENOENT, "ENOENT"}, {EBUSY, "EBUSY"}, {EINVAL, "EINVAL"},
 		{ERANGE, "ERANGE"}, {EOPNOTSUPP, "EOPNOTSUPP"}, {EAGAIN, "EAGAIN"}};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++)
 		assert_string_equal(err_name(cases[i].no), cases[i].name);
 	assert_string_equal(err_name(-1), "unknown error");
 	assert_string_equal(err_name(100000), "unknown error");
 }
 
-static void test_trusted(void **state)
+TEST(trusted)
 {
 	static const struct {
 		mode_t mode;
@@ -440,7 +411,6 @@ static void test_trusted(void **state)
 	const uid_t self = geteuid(), other = self + 1;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(modes); i++) {
 		const struct stat st = {.st_uid = self, .st_mode = S_IFREG | modes[i].mode};
 
@@ -456,32 +426,4 @@ static void test_trusted(void **state)
 	st.st_uid = 0;
 	assert_true(trusted_is(&st, TRUSTED_ROOT));
 	assert_int_equal(trusted_is(&st, TRUSTED_SELF), self == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_num_u64),
-		cmocka_unit_test(test_num_reads_no_further),
-		cmocka_unit_test(test_num_max),
-		cmocka_unit_test(test_num_within),
-		cmocka_unit_test(test_num_max_names_the_limit),
-		cmocka_unit_test(test_num_value),
-		cmocka_unit_test(test_num_value_of_numbers),
-		cmocka_unit_test(test_slice_compare),
-		cmocka_unit_test(test_slice_trim),
-		cmocka_unit_test(test_slice_cut),
-		cmocka_unit_test(test_slice_word),
-		cmocka_unit_test(test_slice_text),
-		cmocka_unit_test(test_slice_arg_is_bounded),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_text_room),
-		cmocka_unit_test(test_err_set),
-		cmocka_unit_test(test_err_is_cut),
-		cmocka_unit_test(test_err_is_printable),
-		cmocka_unit_test(test_err_name),
-		cmocka_unit_test(test_trusted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

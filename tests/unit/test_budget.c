@@ -3,21 +3,11 @@
  * The budget of hardware counters, on a PMU of four: which contexts may count at once. The PMU is a
  * function, as what the kernel says about groups is for the perf backend and a machine with a PMU.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "daemon/percpu/budget.h"
+#include "tests/unit/unit.h"
 
 enum { COUNTERS = 4, ROWS = 16, EN = 1 << 22, SOFTWARE = 1 << 8, ELSEWHERE = CPUS_MAX - 1 };
 
@@ -124,9 +114,8 @@ static int setup(void **state)
 }
 
 /* Two contexts of each size, in both orders: the model's sum decides. */
-static void test_sums(void **state)
+TEST_WITH(setup, NULL, sums)
 {
-	(void)state;
 	for (unsigned i = 0; i < 36 * 2; i++) {
 		SIDE(cpu);
 		SIDE(thread);
@@ -150,11 +139,10 @@ static void test_sums(void **state)
 }
 
 /* A thread's context keeps those of other users from a CPU only if it is root's. */
-static void test_users(void **state)
+TEST_WITH(setup, NULL, users)
 {
 	static const unsigned uid[] = {0, 1000, 1001};
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
 		unsigned of_cpu = uid[i / 3], of_thread = uid[i % 3];
 		SIDE(cpu);
@@ -178,7 +166,7 @@ static void test_users(void **state)
 }
 
 /* Where the thread may not run, among contexts of one kind, and on a machine without a budget. */
-static void test_apart(void **state)
+TEST_WITH(setup, NULL, apart)
 {
 	const struct backend_ops no_ops = {0};
 	struct backend none = {.ops = &no_ops};
@@ -186,7 +174,6 @@ static void test_apart(void **state)
 	SIDE(b);
 	SIDE(cpu);
 
-	(void)state;
 	side_init(&a, "a", gettid(), 0);
 	side_init(&b, "b", gettid(), 0);
 	side_init(&cpu, "cpu", 0, ELSEWHERE);
@@ -222,11 +209,10 @@ static void add_sets(struct side *s, unsigned n)
 }
 
 /* Each set beside each: one pair of sets that does not fit is enough. */
-static void test_sets(void **state)
+TEST_WITH(setup, NULL, sets)
 {
 	enum { SETS = 4 };
 
-	(void)state;
 	for (unsigned i = 0; i < SETS * SETS; i++) {
 		SIDE(cpu);
 		SIDE(thread);
@@ -257,13 +243,12 @@ static void test_sets(void **state)
 }
 
 /* A start does not try more than it may, whatever others have started. */
-static void test_bounded(void **state)
+TEST_WITH(setup, NULL, bounded)
 {
 	enum { THREADS = 100, SETS = 20 };
 	struct side *threads = calloc(THREADS, sizeof(*threads));
 	SIDE(cpu);
 
-	(void)state;
 	assert_non_null(threads);
 	for (unsigned i = 0; i < THREADS; i++) {
 		side_init(&threads[i], "thread", gettid(), 0);
@@ -285,13 +270,12 @@ static void test_bounded(void **state)
 }
 
 /* What takes no counter hides nothing that does: neither sets of a context, nor those of others. */
-static void test_software(void **state)
+TEST_WITH(setup, NULL, software)
 {
 	enum { THREADS = 2 * BUDGET_TRIALS, SETS = 2 * BUDGET_SETS };
 	struct side *threads = calloc(THREADS, sizeof(*threads));
 	SIDE(cpu);
 
-	(void)state;
 	assert_non_null(threads);
 	for (unsigned i = 0; i < THREADS; i++) {
 		side_init(&threads[i], i < THREADS - 1 ? "software" : "last", gettid(), 0);
@@ -319,13 +303,12 @@ static void test_software(void **state)
 }
 
 /* Threads that count the same are tried once. */
-static void test_alike(void **state)
+TEST_WITH(setup, NULL, alike)
 {
 	enum { THREADS = 100 };
 	struct side *threads = calloc(THREADS, sizeof(*threads));
 	SIDE(cpu);
 
-	(void)state;
 	assert_non_null(threads);
 	for (unsigned i = 0; i < THREADS; i++) {
 		side_init(&threads[i], "thread", gettid(), 0);
@@ -339,19 +322,4 @@ static void test_alike(void **state)
 	for (unsigned i = 0; i < THREADS; i++)
 		side_free(&threads[i]);
 	free(threads);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_sums, setup),
-		cmocka_unit_test_setup(test_users, setup),
-		cmocka_unit_test_setup(test_apart, setup),
-		cmocka_unit_test_setup(test_sets, setup),
-		cmocka_unit_test_setup(test_bounded, setup),
-		cmocka_unit_test_setup(test_software, setup),
-		cmocka_unit_test_setup(test_alike, setup),
-	};
-
-	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

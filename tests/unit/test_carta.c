@@ -3,14 +3,9 @@
  * The generator of randomized reset values: its algorithm is published, so that a user can compute
  * the values from the seed (specification 3.4.2).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "daemon/core/random.h"
+#include "tests/unit/unit.h"
 
 #define M31 0x7fffffffU /* 2^31 - 1: also the mask of one number */
 
@@ -18,11 +13,10 @@
 static const uint32_t published[] = {16807, 282475249, 1622650073, 984943658, 1144108930, 470211272,
 	101027544, 1457850878, 1458777923, 2007237709};
 
-static void test_published(void **state)
+TEST(published)
 {
 	uint32_t z = random_seed(1);
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(random_draw(&z, M31), published[i]);
 	for (unsigned i = 10; i < 9999; i++)
@@ -31,11 +25,10 @@ static void test_published(void **state)
 }
 
 /* Compared with an implementation by division: the start of the period, and some other seeds. */
-static void test_division(void **state)
+TEST(division)
 {
 	static const uint32_t seeds[] = {1, 2, 16807, 12345678, M31 - 2, M31 - 1};
 
-	(void)state;
 	for (unsigned s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
 		uint64_t want = seeds[s];
 		uint32_t z = random_seed(seeds[s]);
@@ -50,9 +43,8 @@ static void test_division(void **state)
 }
 
 /* The states 0 and 2^31 - 1 would never change. */
-static void test_seeds(void **state)
+TEST(seeds)
 {
-	(void)state;
 	assert_int_equal(random_seed(0), 1);
 	assert_int_equal(random_seed(1), 1);
 	assert_int_equal(random_seed(M31 - 1), M31 - 1);
@@ -71,12 +63,11 @@ static uint64_t drawn(uint64_t mask, uint32_t *z)
 }
 
 /* The width of the mask decides how many numbers are drawn; the first has the lowest bits. */
-static void test_masks(void **state)
+TEST(masks)
 {
 	const uint64_t a = published[0], b = published[1], c = published[2];
 	uint32_t z;
 
-	(void)state;
 	assert_int_equal(drawn(0, &z), 0);
 	assert_int_equal(z, 1);
 	assert_int_equal(drawn(1, &z), a & 1);
@@ -94,16 +85,4 @@ static void test_masks(void **state)
 	assert_true(
 		drawn(0xf0f0f0f0f0f0f0f0, &z) == ((a | b << 31 | c << 62) & 0xf0f0f0f0f0f0f0f0));
 	assert_int_equal(z, c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published),
-		cmocka_unit_test(test_division),
-		cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_masks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

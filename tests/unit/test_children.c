@@ -3,30 +3,16 @@
  * Contexts of followed threads: made as the engine makes them, and seen as clients see them, by
  * FUSE requests that this test writes itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <linux/fuse.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "backend/sim/sim.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/context_life.h"
-#include "daemon/fs/tree/deferred.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/pending_request.h"
@@ -34,8 +20,10 @@
 #include "daemon/fs/rows/rows.h"
 #include "daemon/fs/session/ops.h"
 #include "daemon/fs/session/session.h"
+#include "daemon/fs/tree/deferred.h"
 #include "formats/formats.h"
 #include "perfmonfs/sim.h"
+#include "tests/unit/unit.h"
 
 enum {
 	ROOT = 0,
@@ -396,11 +384,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_tree(void **state)
+TEST_WITH(setup, teardown, tree)
 {
 	struct fuse_attr attr;
 
-	(void)state;
 	assert_lists("ctx/a/children", "");
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/3"), 0);
 	assert_int_equal(mkdir_as(USER, "ctx/b"), 0);
@@ -432,12 +419,11 @@ static void test_tree(void **state)
 }
 
 /* Of two parents, b's child 77 has the same key in the table of names as a child 78 of a. */
-static void test_names_of_others(void **state)
+TEST_WITH(setup, teardown, names_of_others)
 {
 	const uint64_t difference = (uint32_t)hash_string("77") ^ (uint32_t)hash_string("78");
 	uint64_t serial = context_at("ctx/a")->self.serial;
 
-	(void)state;
 	fs->objects.last_serial = (serial ^ difference) - 1;
 	assert_true(fs->objects.last_serial > serial);
 	assert_int_equal(mkdir_as(ROOT, "ctx/b"), 0);
@@ -460,9 +446,8 @@ static void test_names_of_others(void **state)
 	assert_int_not_equal(find("ctx/b/children/77"), 0);
 }
 
-static void test_descendants_are_flat(void **state)
+TEST_WITH(setup, teardown, descendants_are_flat)
 {
-	(void)state;
 	make_child("ctx/a", 1);
 	make_child("ctx/a/children/1", 2);
 	make_child("ctx/a/children/2", 3);
@@ -470,9 +455,8 @@ static void test_descendants_are_flat(void **state)
 	assert_lists("ctx/a/children/1/children", "");
 }
 
-static void test_remove_child(void **state)
+TEST_WITH(setup, teardown, remove_child)
 {
-	(void)state;
 	make_child("ctx/a", 1);
 	make_child("ctx/a", 2);
 	make_child("ctx/a", 3);
@@ -489,12 +473,11 @@ static void test_remove_child(void **state)
 }
 
 /* Loaded children, too: on CPUs, for the model has no threads. */
-static void test_remove_family(void **state)
+TEST_WITH(setup, teardown, remove_family)
 {
 	struct opened f;
 	struct err e;
 
-	(void)state;
 	for (int tid = 1; tid <= 8; tid++)
 		make_child("ctx/a", tid);
 	assert_int_equal(put("ctx/a/ctl", "load cpu=0"), 0);
@@ -517,13 +500,12 @@ static void test_remove_family(void **state)
 }
 
 /* Between two requests, no more than so many go; the answer comes when all have gone. */
-static void test_remove_many(void **state)
+TEST_WITH(setup, teardown, remove_many)
 {
 	enum { CHILDREN = 200, SLICE_MAX = 64 };
 	uint64_t top = find("ctx");
 	unsigned left;
 
-	(void)state;
 	for (int tid = 1; tid <= CHILDREN; tid++)
 		make_child("ctx/a", tid);
 	left = fs->objects.count;
@@ -538,12 +520,11 @@ static void test_remove_many(void **state)
 }
 
 /* A thread is made while its context is being removed. */
-static void test_born_too_late(void **state)
+TEST_WITH(setup, teardown, born_too_late)
 {
 	struct fs_context *ctx = context_at("ctx/a");
 	struct err e;
 
-	(void)state;
 	context_ref(ctx);
 	assert_int_equal(remove_dir("ctx/a"), 0);
 	assert_null(ctx->ec.ops->make_child(&ctx->ec, 7, &e));
@@ -553,13 +534,12 @@ static void test_born_too_late(void **state)
 }
 
 /* The thread is not followed after all: the engine destroys the child. */
-static void test_taken_back(void **state)
+TEST_WITH(setup, teardown, taken_back)
 {
 	struct job job = {.cmd.verb = CMD_DESTROY, .done = done};
 	struct engine_ctx *t = &context_at("ctx/a")->ec;
 	struct err e;
 
-	(void)state;
 	make_child("ctx/a", 1);
 	job.ec = t->ops->make_child(t, 2, &e);
 	assert_non_null(job.ec);
@@ -572,11 +552,10 @@ static void test_taken_back(void **state)
 	assert_says("ctx/a/last_error", "1 threads were not followed");
 }
 
-static void test_limits(void **state)
+TEST_WITH(setup, teardown, limits)
 {
 	struct err e;
 
-	(void)state;
 	for (int tid = 1; tid < USER_CONTEXTS_DEFAULT; tid++)
 		make_child("ctx/a", tid);
 	assert_null(born("ctx/a", 5000, &e));
@@ -592,14 +571,13 @@ static void test_limits(void **state)
 	assert_int_equal(get("ctx/a/total"), 0);
 }
 
-static void test_set_limit(void **state)
+TEST_WITH(setup, teardown, set_limit)
 {
 	const struct fs_context *ctx = context_at("ctx/a");
 	const struct user_quota *q = ctx->id.quota;
 	unsigned long long before;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/1"), 0);
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/2"), 0);
 	before = atomic_load(&q->bytes);
@@ -614,13 +592,12 @@ static void test_set_limit(void **state)
 	assert_says("ctx/a/last_error", "user_memory_max");
 }
 
-static void test_format(void **state)
+TEST_WITH(setup, teardown, format)
 {
 	struct user_quota *o = context_at("ctx/a")->id.quota;
 	unsigned long long one;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(put("ctx/a/format", "default size=5000"), 0);
 	one = atomic_load(&o->buffers.bytes);
 	make_child("ctx/a", 1);
@@ -655,7 +632,7 @@ static int plugin_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void 
 }
 
 /* A child uses the format of its parent, also after the parent has another one. */
-static void test_format_in_use(void **state)
+TEST_WITH(setup, teardown, format_in_use)
 {
 	static const pfm_buffer_fmt_t fmt = {
 		.fmt_api = PFM_FMT_API,
@@ -668,7 +645,6 @@ static void test_format_in_use(void **state)
 	struct plugin plugin = {.so = &plugin, .fmt = &fmt}, given;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(format_register(&plugin, &e), 0);
 	assert_int_equal(put("ctx/a/format", "mine size=1"), -EINVAL);
 	assert_int_equal(put("ctx/a/format", "mine"), 0);
@@ -686,7 +662,7 @@ static void test_format_in_use(void **state)
 }
 
 /* Children that exist all the time are listed once, whatever comes and goes. */
-static void test_list_while_they_come_and_go(void **state)
+TEST_WITH(setup, teardown, list_while_they_come_and_go)
 {
 	enum { MANY = 900 };
 	TEXT_CLEANUP struct text names = {0};
@@ -694,7 +670,6 @@ static void test_list_while_they_come_and_go(void **state)
 	char path[64], word[16];
 	int next = 1;
 
-	(void)state;
 	fs->objects.quotas.contexts_max = 2 * MANY;
 	while (next <= MANY)
 		make_child("ctx/a", next++);
@@ -723,12 +698,11 @@ static void test_list_while_they_come_and_go(void **state)
 }
 
 /* Any offset is accepted, and shows nothing of other directories. */
-static void test_offsets_of_others(void **state)
+TEST_WITH(setup, teardown, offsets_of_others)
 {
 	TEXT_CLEANUP struct text names = {0};
 	uint64_t dir, off;
 
-	(void)state;
 	make_child("ctx/a", 1);
 	assert_int_equal(mkdir_as(ROOT, "ctx/b"), 0);
 	assert_int_equal(mkdir_as(ROOT, "ctx/c"), 0);
@@ -762,9 +736,8 @@ static void assert_total(const char *path, const char *prefix, uint64_t value)
 	assert_says(path, line);
 }
 
-static void test_total(void **state)
+TEST_WITH(setup, teardown, total)
 {
-	(void)state;
 	set_pmd("ctx/a/set/0/pmd/0", 5);
 	assert_total("ctx/a/total", "", 5);
 	make_child("ctx/a", 1);
@@ -789,9 +762,8 @@ static unsigned lines_in(const char *text)
 	return n;
 }
 
-static void test_total_of_sets(void **state)
+TEST_WITH(setup, teardown, total_of_sets)
 {
-	(void)state;
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/9"), 0);
 	make_child("ctx/a", 1);
 	set_pmd("ctx/a/set/0/pmd/0", 1);
@@ -830,11 +802,10 @@ static void make_sets(int n)
 }
 
 /* Many sets are freed between other requests. Until then they are charged. */
-static void test_end_yields(void **state)
+TEST_WITH(setup, teardown, end_yields)
 {
 	const struct user_quota *q = context_at("ctx/a")->id.quota;
 
-	(void)state;
 	make_sets(1200);
 	assert_int_equal(remove_dir("ctx/a"), 0);
 	assert_false(list_empty(&fs->deferred));
@@ -843,13 +814,12 @@ static void test_end_yields(void **state)
 }
 
 /* One event wakes no more than so many pollers: the oldest give way. */
-static void test_many_pollers(void **state)
+TEST_WITH(setup, teardown, many_pollers)
 {
 	enum { MANY = 130 };
 	struct opened f[MANY];
 	const struct file *first, *last;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		struct fuse_poll_in in = {
 			.kh = (uint64_t)i, .flags = FUSE_POLL_SCHEDULE_NOTIFY, .events = POLLPRI};
@@ -869,12 +839,11 @@ static void test_many_pollers(void **state)
 }
 
 /* A long sum does not hold up others: the next request is answered before it. */
-static void test_total_yields(void **state)
+TEST_WITH(setup, teardown, total_yields)
 {
 	struct opened f;
 	uint64_t id;
 
-	(void)state;
 	make_sets(1000);
 	set_pmd("ctx/a/set/1000/pmd/0", 7);
 	f = open_as(USER, "ctx/a/total", O_RDONLY);
@@ -892,12 +861,11 @@ static void test_total_yields(void **state)
 }
 
 /* Many long sums of one user take no more turns from another's than one. */
-static void test_total_by_user(void **state)
+TEST_WITH(setup, teardown, total_by_user)
 {
 	enum { MANY = 20, OTHER = USER + 1 };
 	struct opened many[MANY], one;
 
-	(void)state;
 	make_sets(1000);
 	assert_int_equal(mkdir_as(OTHER, "ctx/b"), 0);
 	make_sets_of(OTHER, "ctx/b", 1000);
@@ -915,12 +883,11 @@ static void test_total_by_user(void **state)
 }
 
 /* However many users fail meanwhile, a user still finds why its request has failed. */
-static void test_errors_by_user(void **state)
+TEST_WITH(setup, teardown, errors_by_user)
 {
 	enum { MANY = 1000, ONE = USER + 1, FIRST };
 	struct opened f;
 
-	(void)state;
 	assert_int_equal(request(ONE, FUSE_LOOKUP, find("ctx"), "none", sizeof("none")), -ENOENT);
 	for (unsigned uid = FIRST; uid < FIRST + MANY; uid++)
 		assert_int_equal(
@@ -933,13 +900,12 @@ static void test_errors_by_user(void **state)
 }
 
 /* Users that have nothing any more, and whose errors are old, take no memory. */
-static void test_errors_end(void **state)
+TEST_WITH(setup, teardown, errors_end)
 {
 	enum { MANY = 1000, FIRST = USER + 1 };
 	struct user_quotas *all = &fs->objects.quotas;
 	struct user_quota *q;
 
-	(void)state;
 	for (unsigned uid = FIRST; uid < FIRST + MANY; uid++)
 		assert_int_equal(
 			request(uid, FUSE_LOOKUP, find("ctx"), "more", sizeof("more")), -ENOENT);
@@ -973,12 +939,11 @@ static struct engine_ctx *counting_child(int tid)
 	return &context_at(path)->ec;
 }
 
-static void test_total_while_counting(void **state)
+TEST_WITH(setup, teardown, total_while_counting)
 {
 	struct engine_ctx *t[2];
 	uint64_t sum;
 
-	(void)state;
 	set_pmd("ctx/a/set/0/pmd/0", 7);
 	t[0] = counting_child(1);
 	t[1] = counting_child(2);
@@ -1009,13 +974,12 @@ static struct opened begin_total(struct engine_ctx *t)
 	return f;
 }
 
-static void test_total_interrupted(void **state)
+TEST_WITH(setup, teardown, total_interrupted)
 {
 	struct engine_ctx *t = counting_child(1);
 	struct opened f = begin_total(t);
 	const struct fuse_interrupt_in in = {.unique = unique};
 
-	(void)state;
 	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
 	assert_int_equal(await(in.unique), -EINTR);
 	atomic_fetch_sub(&t->inflight, 1);
@@ -1026,14 +990,13 @@ static void test_total_interrupted(void **state)
 }
 
 /* Another request is answered before all readers that were interrupted, whatever their order. */
-static void test_many_interrupted(void **state)
+TEST_WITH(setup, teardown, many_interrupted)
 {
 	enum { READERS = 100 };
 
 	struct opened f = open_as(USER, "ctx/a/msg", O_RDONLY);
 	struct fuse_interrupt_in in = {.unique = unique + READERS};
 
-	(void)state;
 	for (unsigned i = 0; i < READERS; i++)
 		send_read(&f);
 	assert_int_equal(fs->pending.by_unique.n, READERS);
@@ -1049,14 +1012,13 @@ static void test_many_interrupted(void **state)
 	release(&f);
 }
 
-static void test_total_of_what_is_removed(void **state)
+TEST_WITH(setup, teardown, total_of_what_is_removed)
 {
 	struct engine_ctx *t = counting_child(1);
 	const uint64_t children = find("ctx/a/children"), ctxs = find("ctx");
 	struct opened f;
 	uint64_t id;
 
-	(void)state;
 	set_pmd("ctx/a/set/0/pmd/0", 3);
 	make_child("ctx/a", 2);
 	set_pmd("ctx/a/children/2/set/0/pmd/0", 100);
@@ -1087,14 +1049,13 @@ static void test_total_of_what_is_removed(void **state)
 }
 
 /* A failed query of a child that is being removed does not fail the total. */
-static void test_total_without_the_removed(void **state)
+TEST_WITH(setup, teardown, total_without_the_removed)
 {
 	struct engine_ctx *t = counting_child(1);
 	const uint64_t children = find("ctx/a/children");
 	struct opened f;
 	uint64_t id;
 
-	(void)state;
 	set_pmd("ctx/a/set/0/pmd/0", 3);
 	assert_int_equal(put("sim/offline", "1"), 0);
 	f = begin_total(t);
@@ -1108,11 +1069,10 @@ static void test_total_without_the_removed(void **state)
 }
 
 /* The open ctl file has been passed to a program of another user. */
-static void test_rights_of_the_writer(void **state)
+TEST_WITH(setup, teardown, rights_of_the_writer)
 {
 	struct opened f = open_as(USER, "ctx/a/ctl", O_WRONLY);
 
-	(void)state;
 	assert_int_equal(write_as(ROOT, &f, "load tid=1"), -EPERM);
 	assert_says("ctx/a/last_error", "has opened this file");
 	assert_holds("ctx/a/state", "unloaded\n");
@@ -1162,11 +1122,10 @@ static void one_of_many(unsigned what, const char *path)
 }
 
 /* Everything at once, in random order; teardown checks that nothing is left. */
-static void test_any_order(void **state)
+TEST_WITH(setup, teardown, any_order)
 {
 	char path[64];
 
-	(void)state;
 	random_state = 12345;
 	for (unsigned n = 0; n < ROUNDS; n++) {
 		snprintf(path, sizeof(path), "ctx/a/children/%u", below(6) + 1);
@@ -1183,40 +1142,9 @@ static void test_any_order(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_descendants_are_flat, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_remove_child, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_remove_family, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_remove_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_born_too_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_format, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_format_in_use, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_list_while_they_come_and_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_offsets_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_of_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_yields, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_by_user, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors_by_user, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_end_yields, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_pollers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_while_counting, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_interrupted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_interrupted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_of_what_is_removed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_total_without_the_removed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rights_of_the_writer, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
-	};
 	struct err e;
 
 	if (formats_register(builtin_formats, &e) < 0)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

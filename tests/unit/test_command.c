@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Commands as text: each verb, argument and error; printed text can be written. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "daemon/command/command.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 /* A PMU that names events, as that of the perf backend. */
 static const struct pmu pmu = {
@@ -31,7 +21,7 @@ static void assert_refused(const char *text, int rc, const struct err *e, int no
 		fail_msg("'%s': '%s' does not say '%s'", text, e->text, word);
 }
 
-static void test_ctl(void **state)
+TEST(ctl)
 {
 	static const struct {
 		const char *text;
@@ -54,7 +44,6 @@ static void test_ctl(void **state)
 		{"unload", CMD_UNLOAD, 0, 0, false, "unload\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
@@ -70,7 +59,7 @@ static void test_ctl(void **state)
 	}
 }
 
-static void test_ctl_signal(void **state)
+TEST(ctl_signal)
 {
 	static const struct {
 		const char *text;
@@ -83,7 +72,6 @@ static void test_ctl_signal(void **state)
 		{"signal tid=4194304 sig=0x1d", 29, 4194304, "signal sig=29 tid=4194304\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
@@ -98,7 +86,7 @@ static void test_ctl_signal(void **state)
 	}
 }
 
-static void test_ctl_thread(void **state)
+TEST(ctl_thread)
 {
 	static const struct {
 		const char *text;
@@ -122,7 +110,6 @@ static void test_ctl_thread(void **state)
 			"load tid=5 ptrace=no inherit on_exec\n", true, true},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
@@ -143,7 +130,7 @@ static void test_ctl_thread(void **state)
 	}
 }
 
-static void test_ctl_cpus(void **state)
+TEST(ctl_cpus)
 {
 	static const struct {
 		const char *list;
@@ -158,7 +145,6 @@ static void test_ctl_cpus(void **state)
 		{"4095", 1, 4095, 4095, "4095"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text in = {0}, out = {0}, want = {0};
 		struct command cmd = {0};
@@ -181,7 +167,7 @@ static void test_ctl_cpus(void **state)
 	}
 }
 
-static void test_ctl_errors(void **state)
+TEST(ctl_errors)
 {
 	static const struct {
 		const char *text;
@@ -284,7 +270,6 @@ static void test_ctl_errors(void **state)
 		{"start tid=1", EINVAL, "'tid'"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
 		struct err e;
@@ -295,7 +280,7 @@ static void test_ctl_errors(void **state)
 	}
 }
 
-static void test_values(void **state)
+TEST(values)
 {
 	static const struct {
 		const char *text;
@@ -317,7 +302,6 @@ static void test_values(void **state)
 		{"5300c0", EINVAL, EINVAL},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct slice s = slice_of(cases[i].text);
 		struct cmd_reg r;
@@ -333,11 +317,10 @@ static void test_values(void **state)
 	}
 }
 
-static void test_print_values(void **state)
+TEST(print_values)
 {
 	TEXT_CLEANUP struct text out = {0};
 
-	(void)state;
 	command_print_pmc(0x5300c0, &out);
 	command_print_pmc(UINT64_MAX, &out);
 	command_print_pmd(0, &out);
@@ -346,7 +329,7 @@ static void test_print_values(void **state)
 		out.p, "0x00000000005300c0\n0xffffffffffffffff\n0\n18446744073709551615\n");
 }
 
-static void test_event_names(void **state)
+TEST(event_names)
 {
 	static const struct {
 		const char *text;
@@ -372,7 +355,6 @@ static void test_event_names(void **state)
 		{":u", 0, "':u'"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct err e;
 		uint64_t v;
@@ -407,7 +389,7 @@ static void assert_conf(const char *text, const struct pmd_conf *is, const struc
 }
 
 /* Each option alone, then all; absent options are off, whatever was set before. */
-static void test_pmd(void **state)
+TEST(pmd)
 {
 	const struct pmd_conf all = {.long_reset = -2ULL,
 		.short_reset = 16,
@@ -468,7 +450,6 @@ static void test_pmd(void **state)
 			"random no64 smpl=0-2,16 reset=5,7 eventid=9"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_reg r = {.pmd = true, .num = 4, .set = 3, .conf = all};
 		struct command cmd = {.vector.regs = &r, .vector.nregs = 1};
@@ -487,7 +468,7 @@ static void test_pmd(void **state)
 	}
 }
 
-static void test_pmd_errors(void **state)
+TEST(pmd_errors)
 {
 	static const struct {
 		const char *text;
@@ -545,7 +526,6 @@ static void test_pmd_errors(void **state)
 		{"0 reset=0-18446744073709551616", ERANGE, "reset: "},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_reg r;
 		struct err e;
@@ -555,7 +535,7 @@ static void test_pmd_errors(void **state)
 	}
 }
 
-static void test_overflows(void **state)
+TEST(overflows)
 {
 	struct cmd_reg regs[] = {
 		{.num = 0, .value = 1},
@@ -569,7 +549,6 @@ static void test_overflows(void **state)
 	struct command cmd = {.vector.regs = regs, .vector.nregs = COUNT(regs)};
 	TEXT_CLEANUP struct text out = {0};
 
-	(void)state;
 	command_print_overflows(&cmd, &out);
 	assert_string_equal(out.p,
 		"pmd0 overflows=0 last_reset=0 thresh_left=0\n"
@@ -598,7 +577,7 @@ static void assert_vector(const struct command *cmd, unsigned n)
 	}
 }
 
-static void test_regs(void **state)
+TEST(regs)
 {
 	struct slice s = slice_of("pmc0 0x5300c0\n\tpmd0   -100000 notify short=5 \npmd0xffff 7\n"
 				  "pmc16 0x333\n");
@@ -606,7 +585,6 @@ static void test_regs(void **state)
 	struct command cmd = {0};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(command_parse_regs(s, &pmu, 3, &cmd, &e), 0);
 	assert_int_equal(cmd.vector.cut.no, 0);
 	assert_vector(&cmd, 4);
@@ -627,7 +605,7 @@ static void test_regs(void **state)
 }
 
 /* The lines before an invalid one take effect; its error is reported after them. */
-static void test_regs_cut(void **state)
+TEST(regs_cut)
 {
 	static const struct {
 		const char *text;
@@ -660,7 +638,6 @@ static void test_regs_cut(void **state)
 			"line 4: '-1'"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
 		struct err e;
@@ -673,19 +650,18 @@ static void test_regs_cut(void **state)
 	}
 }
 
-static void test_regs_nothing(void **state)
+TEST(regs_nothing)
 {
 	struct command cmd = {0};
 	struct err e;
 
-	(void)state;
 	assert_refused(
 		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &e), &e, EINVAL, "a line");
 	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
 
-static void test_flags(void **state)
+TEST(flags)
 {
 	static const struct {
 		const char *text;
@@ -708,7 +684,6 @@ static void test_flags(void **state)
 		{"raw notify_block", CTX_NOTIFY_BLOCK | CTX_RAW, "notify_block raw\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		unsigned flags = ~0u;
@@ -721,7 +696,7 @@ static void test_flags(void **state)
 	}
 }
 
-static void test_flags_errors(void **state)
+TEST(flags_errors)
 {
 	static const struct {
 		const char *text, *word;
@@ -738,7 +713,6 @@ static void test_flags_errors(void **state)
 		{"0", "'0'"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		unsigned flags;
 		struct err e;
@@ -748,7 +722,7 @@ static void test_flags_errors(void **state)
 	}
 }
 
-static void test_state(void **state)
+TEST(state)
 {
 	static const struct {
 		struct ctx_info info;
@@ -771,7 +745,6 @@ static void test_state(void **state)
 		{{CTX_UNLOADED, .tid = 7, .ended = true, .set = 3}, "zombie tid=7\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 
@@ -780,7 +753,7 @@ static void test_state(void **state)
 	}
 }
 
-static void test_evtset_id(void **state)
+TEST(evtset_id)
 {
 	static const struct {
 		const char *name;
@@ -805,7 +778,6 @@ static void test_evtset_id(void **state)
 		{"default", EINVAL},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		uint16_t id = 7;
 		struct err e;
@@ -821,7 +793,7 @@ static void test_evtset_id(void **state)
 	}
 }
 
-static void test_evtset_flags(void **state)
+TEST(evtset_flags)
 {
 	static const struct {
 		const char *text;
@@ -840,7 +812,6 @@ static void test_evtset_flags(void **state)
 			"time_switch excl_idle\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {.evtset = {.id = 4, .flags = ~0u, .next = 5}};
 		TEXT_CLEANUP struct text out = {0};
@@ -856,7 +827,7 @@ static void test_evtset_flags(void **state)
 	}
 }
 
-static void test_evtset_timeout(void **state)
+TEST(evtset_timeout)
 {
 	static const struct {
 		const char *text;
@@ -869,7 +840,6 @@ static void test_evtset_timeout(void **state)
 		{"1000000000000000000", 1000000000000000000, "1000000000000000000\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
 		TEXT_CLEANUP struct text out = {0};
@@ -884,7 +854,7 @@ static void test_evtset_timeout(void **state)
 	}
 }
 
-static void test_evtset_next(void **state)
+TEST(evtset_next)
 {
 	static const struct {
 		const char *text;
@@ -898,7 +868,6 @@ static void test_evtset_next(void **state)
 		{"0x10", true, 16},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_evtset set = {.next = 9, .has_next = !cases[i].has_next};
 		struct err e;
@@ -910,7 +879,7 @@ static void test_evtset_next(void **state)
 	}
 }
 
-static void test_evtset_errors(void **state)
+TEST(evtset_errors)
 {
 	static const struct {
 		int (*parse)(struct slice text, struct cmd_evtset *set, struct err *e);
@@ -941,7 +910,6 @@ static void test_evtset_errors(void **state)
 		{command_parse_evtset_next, "65536", ERANGE, "65535"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_evtset set = {0};
 		struct err e;
@@ -961,7 +929,7 @@ static void assert_prints(void print(const struct command *cmd, struct text *out
 }
 
 /* The properties of an unused set, and of one that has all of them. */
-static void test_evtset_answers(void **state)
+TEST(evtset_answers)
 {
 	struct command none = {.evtset = {.next = 3}};
 	struct command full = {.evtset = {.flags = SET_EXPL_NEXT,
@@ -973,7 +941,6 @@ static void test_evtset_answers(void **state)
 				       .pmcs = regset("0,1,2,3,16"),
 				       .pmds = regset("0,2,3")}};
 
-	(void)state;
 	assert_prints(command_print_evtset_timeout, &none, "0\n");
 	assert_prints(command_print_evtset_next, &none, "default\n");
 	assert_prints(command_print_evtset_runs, &none, "0\n");
@@ -989,7 +956,7 @@ static void test_evtset_answers(void **state)
 	assert_prints(command_print_evtset_available, &full, "pmcs 0-3,16\npmds 0,2-3\n");
 }
 
-static void test_events(void **state)
+TEST(events)
 {
 	static const struct pfm_msg msgs[] = {
 		{.type = PFM_MSG_OVFL, .cpu = 1, .set = 0, .pmds = {0x11}},
@@ -1008,7 +975,6 @@ static void test_events(void **state)
 	};
 	TEXT_CLEANUP struct text out = {0};
 
-	(void)state;
 	command_print_events(msgs, COUNT(msgs), &out);
 	assert_string_equal(out.p, "overflow cpu=1 set=0 pmds=0,4\n"
 				   "throttle cpu=65535 set=65535 pmds=319\n"
@@ -1023,36 +989,4 @@ static void test_events(void **state)
 				   "end pid=5 tid=4294967295\n"
 				   "type=0x0\n"
 				   "type=0xfffffffe\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ctl),
-		cmocka_unit_test(test_ctl_signal),
-		cmocka_unit_test(test_ctl_thread),
-		cmocka_unit_test(test_ctl_cpus),
-		cmocka_unit_test(test_ctl_errors),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_print_values),
-		cmocka_unit_test(test_pmd),
-		cmocka_unit_test(test_pmd_errors),
-		cmocka_unit_test(test_overflows),
-		cmocka_unit_test(test_event_names),
-		cmocka_unit_test(test_regs),
-		cmocka_unit_test(test_regs_cut),
-		cmocka_unit_test(test_regs_nothing),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_flags_errors),
-		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_evtset_id),
-		cmocka_unit_test(test_evtset_flags),
-		cmocka_unit_test(test_evtset_timeout),
-		cmocka_unit_test(test_evtset_next),
-		cmocka_unit_test(test_evtset_errors),
-		cmocka_unit_test(test_evtset_answers),
-		cmocka_unit_test(test_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Global properties: the defaults, the values of each key, the configuration file. */
-#include <errno.h>
 #include <grp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/config/config.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 static const char *const keys[] = {"sys_group", "thread_group", "allow_kernel", "arg_size_max",
 	"user_contexts_max", "user_memory_max", "memory_max", "tick_us", "overflow_rate_max",
@@ -57,13 +46,12 @@ static struct config some_config(void)
 	};
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
 	struct group *perfmon = getgrnam("perfmon");
 	struct config c;
 	char gid[16];
 
-	(void)state;
 	config_init(&c);
 	snprintf(gid, sizeof(gid), "%u\n", perfmon ? (unsigned)perfmon->gr_gid : 0);
 	assert_shown(&c, "sys_group", perfmon ? gid : "none\n");
@@ -77,7 +65,7 @@ static void test_defaults(void **state)
 	assert_shown(&c, "audit", "on\n");
 }
 
-static void test_store(void **state)
+TEST(store)
 {
 	static const struct {
 		const char *key, *value, *shown;
@@ -115,7 +103,6 @@ static void test_store(void **state)
 		{"audit", " off ", "off\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
 		struct err e;
@@ -128,7 +115,7 @@ static void test_store(void **state)
 	}
 }
 
-static void test_store_errors(void **state)
+TEST(store_errors)
 {
 	static const struct {
 		const char *key, *value;
@@ -170,7 +157,6 @@ static void test_store_errors(void **state)
 		{"", "any", ENOENT, "perfmonfs(8)"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
 		struct err e;
@@ -185,12 +171,11 @@ static void test_store_errors(void **state)
 	}
 }
 
-static void test_parse(void **state)
+TEST(parse)
 {
 	struct config c = some_config();
 	struct err e;
 
-	(void)state;
 	assert_int_equal(config_parse(&c, slice_of(""), &e), 0);
 	assert_shown(&c, "arg_size_max", "12345\n");
 	assert_int_equal(config_parse(&c,
@@ -212,7 +197,7 @@ static void test_parse(void **state)
 	assert_string_equal(c.backend, "sim:amd_v2");
 }
 
-static void test_parse_errors(void **state)
+TEST(parse_errors)
 {
 	static const struct {
 		const char *text;
@@ -234,7 +219,6 @@ static void test_parse_errors(void **state)
 		{"a_key_that_is_longer_than_any_of_ours = 1\n", EINVAL, "line 1: ", "a_key_that"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
 		struct err e;
@@ -258,13 +242,12 @@ static void put_file(const char *path, const char *text)
 	assert_true(fputs(text, f) >= 0);
 }
 
-static void test_load(void **state)
+TEST(load)
 {
 	char dir[] = "/tmp/test_config.XXXXXX", path[64];
 	struct config c = some_config(), before = c;
 	struct err e;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/conf", dir);
 	assert_int_equal(config_load(&c, path, false, &e), 0);
@@ -291,18 +274,4 @@ static void test_load(void **state)
 	assert_int_equal(config_load(&c, dir, true, &e), -EISDIR);
 	unlink(path);
 	rmdir(dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_store),
-		cmocka_unit_test(test_store_errors),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test(test_load),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* base/list.h and base/hash.h, each against an array. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/list.h"
+#include "tests/unit/unit.h"
 
 enum { ENTRIES = 1000, STEPS = 20000 };
 
@@ -37,7 +33,7 @@ static void same_order(struct list_head *list, struct entry *const *model, int n
 	assert_ptr_equal(list_first_entry_or_null(list, struct entry, link), n ? model[0] : NULL);
 }
 
-static void test_list(void **state)
+TEST(list)
 {
 	static struct entry all[20];
 	struct entry *model[20], *e, *following;
@@ -45,7 +41,6 @@ static void test_list(void **state)
 	unsigned seed = 1;
 	int n = 0;
 
-	(void)state;
 	list_init(&list);
 	for (int i = 0; i < 20; i++)
 		list_init(&all[i].link);
@@ -92,7 +87,7 @@ static int occurrences(const struct hash *h, uint64_t key)
 	return n;
 }
 
-static void test_hash(void **state)
+TEST(hash)
 {
 	static struct entry all[ENTRIES];
 	static int count[100];
@@ -100,7 +95,6 @@ static void test_hash(void **state)
 	unsigned seed = 2;
 	size_t n = 0;
 
-	(void)state;
 	assert_int_equal(hash_init(&h), 0);
 	for (int i = 0; i < ENTRIES; i++)
 		all[i].at = -1;
@@ -128,13 +122,12 @@ static void test_hash(void **state)
 	assert_null(hash_find(&h, 0));
 }
 
-static void test_spread(void **state)
+TEST(spread)
 {
 	static struct entry all[ENTRIES];
 	struct hash h;
 	unsigned longest = 0;
 
-	(void)state;
 	assert_int_equal(hash_init(&h), 0);
 	for (unsigned i = 0; i < ENTRIES; i++)
 		hash_add(&h, &all[i].node, 4096ULL * i);
@@ -150,15 +143,4 @@ static void test_spread(void **state)
 	assert_int_equal(hash_string(""), 0xcbf29ce484222325ULL);
 	assert_int_equal(hash_string("a"), 0xaf63dc4c8601ec8cULL); /* FNV-1a's own figure */
 	assert_true(hash_string("ab") != hash_string("ba"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_spread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The core over every CPU model: the life of a context, other users of the PMU, faults. */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/nsec.h"
 #include "daemon/percpu/interrupts.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 
 enum { FROM = 1000, NS = 1000003 };
@@ -84,11 +75,10 @@ static void life(struct world *w)
 	assert_int_equal(state_of(w), CTX_UNLOADED);
 }
 
-static void test_life(void **state)
+TEST(life)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		life(&w);
@@ -106,13 +96,12 @@ static uint64_t half_time(struct backend_cpu *c)
 }
 
 /* A thread whose registers are its own is never saved, and its time is theirs. */
-static void test_always_active(void **state)
+TEST(always_active)
 {
 	struct command load = {.verb = CMD_LOAD, .tid = 77, .load.always_active = true};
 	struct command times = {.verb = CMD_EVTSET_READ};
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t start;
 
@@ -146,11 +135,10 @@ static void test_always_active(void **state)
 }
 
 /* Counts survive unload, and go on from there after the next load. */
-static void test_values_kept(void **state)
+TEST(values_kept)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t first, second, mid;
 
@@ -184,11 +172,10 @@ static uint64_t select_levels(const struct world_model *m, uint64_t value)
 }
 
 /* Registers can be written in every state. */
-static void test_write(void **state)
+TEST(write)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
 		uint64_t levels = select_levels(m, other), t, mid, got;
@@ -230,12 +217,11 @@ static void test_write(void **state)
 	}
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		for (unsigned i = 0; i < w.pmu->npmcs; i++) {
@@ -268,12 +254,11 @@ static void test_defaults(void **state)
 	}
 }
 
-static void test_rights(void **state)
+TEST(rights)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		if (m->shared)
 			continue;
@@ -296,7 +281,7 @@ static void test_rights(void **state)
 
 /* The right to a kernel-level PMC counts when it is written, and again at load and start, whatever
  * set it is in. */
-static void test_kernel_rights(void **state)
+TEST(kernel_rights)
 {
 	const struct rights all = {.system = true, .kernel = true}, user = {.system = true};
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 3};
@@ -304,7 +289,6 @@ static void test_kernel_rights(void **state)
 	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	WANT(&w, 0, world_command(&w, &set));
 	WANT(&w, 0, world_command(&w, &write));
@@ -328,7 +312,7 @@ static void test_kernel_rights(void **state)
 	world_close(&w);
 }
 
-static void test_missing(void **state)
+TEST(missing)
 {
 	struct cmd_reg reg = {.pmd = true, .num = 0, .set = 7};
 	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
@@ -336,7 +320,6 @@ static void test_missing(void **state)
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	WANT(&w, -ENOENT, world_write(&w, true, 200, 0));
 	WANT(&w, -ENOENT, world_write(&w, false, 8, 0));
@@ -354,12 +337,11 @@ static int set_flags(struct world *w, unsigned flags)
 	return world_command(w, &cmd);
 }
 
-static void test_flags(void **state)
+TEST(flags)
 {
 	struct command info = {.verb = CMD_INFO};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	WANT(&w, 0, set_flags(&w, CTX_NOTIFY_BLOCK));
 	WANT(&w, -EINVAL, world_do(&w, CMD_LOAD));
@@ -376,7 +358,7 @@ static void test_flags(void **state)
 }
 
 /* Flags and format, or neither. */
-static void test_setup(void **state)
+TEST(setup)
 {
 	static const pfm_buffer_fmt_t noset = {.fmt_name = "noset", .fmt_flags = PFM_FMTFL_NOSET};
 	struct command setup = {
@@ -384,7 +366,6 @@ static void test_setup(void **state)
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	w.rights.thread = true;
 	WANT(&w, 0, world_command(&w, &set));
@@ -408,7 +389,7 @@ static void test_setup(void **state)
 }
 
 /* The right to one type of context does not include the other. */
-static void test_setup_rights(void **state)
+TEST(setup_rights)
 {
 	static const struct {
 		struct rights rights;
@@ -425,7 +406,6 @@ static void test_setup_rights(void **state)
 	static const pfm_buffer_fmt_t fmt = {.fmt_name = "any"};
 	struct world w;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct command setup = {
 			.verb = CMD_SETUP, .setup.flags = cases[i].flags, .setup.smpl.fmt = &fmt};
@@ -444,7 +424,7 @@ static void test_setup_rights(void **state)
 }
 
 /* Which element of a vector it is that fails, and why. */
-static void test_vector_faults(void **state)
+TEST(vector_faults)
 {
 	static const struct {
 		struct cmd_reg reg;
@@ -464,7 +444,6 @@ static void test_vector_faults(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cmd_reg regs[] = {{.pmd = true, .num = 1}, cases[i].reg, {.num = 8}};
@@ -480,7 +459,7 @@ static void test_vector_faults(void **state)
 }
 
 /* Elements before the failing one stay applied, and the sentence names its line. */
-static void test_vector(void **state)
+TEST(vector)
 {
 	struct cmd_reg regs[] = {
 		{.num = 0, .value = 0x5300c0},
@@ -493,7 +472,6 @@ static void test_vector(void **state)
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (int loaded = 0; loaded < 2; loaded++) {
 		world_open(&w, &world_models[4]);
 		if (loaded)
@@ -526,11 +504,10 @@ static void test_vector(void **state)
 	}
 }
 
-static void test_read_vector(void **state)
+TEST(read_vector)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		struct cmd_reg regs[2 * WORLD_MAX];
 		struct command read = {.verb = CMD_READ, .vector.regs = regs};
@@ -560,11 +537,10 @@ static void test_read_vector(void **state)
  * Figure 3.3 of the specification: what is above the hardware's width is kept in software, and
  * the carry gets there.
  */
-static void test_wide(void **state)
+TEST(wide)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t edge, t;
 
@@ -593,11 +569,10 @@ static void test_wide(void **state)
 }
 
 /* Looked at in time, every wrap is counted; later than that, no number is given. */
-static void test_wraps(void **state)
+TEST(wraps)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t wrap, t, value;
 
@@ -649,11 +624,10 @@ static uint64_t enabling(const struct world *w, unsigned i)
 }
 
 /* An enabled selector is in use: load fails, and releases what it has reserved before. */
-static void test_in_use(void **state)
+TEST(in_use)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			uint32_t sel = m->pmd[i].selector;
@@ -682,11 +656,10 @@ static void test_in_use(void **state)
 }
 
 /* A tool that programs first and enables later: there are PMUs that tell it from a leftover. */
-static void test_programmed(void **state)
+TEST(programmed)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		if (m->shared)
 			continue;
@@ -701,13 +674,12 @@ static void test_programmed(void **state)
 }
 
 /* The NMI watchdog counts cycles with fixed counter 1: its part of the registers is not ours. */
-static void test_watchdog(void **state)
+TEST(watchdog)
 {
 	enum { FIXED_CTRL = 0x38d, GLOBAL = 0x38f, FIXED_CTR1 = 0x30a };
 	const uint64_t bit = 1ULL << 33;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t;
 
@@ -825,11 +797,10 @@ static void stolen(struct world *w, unsigned of, bool reads)
 }
 
 /* Another program takes a running counter: its count is lost, the others' are not. */
-static void test_stolen(void **state)
+TEST(stolen)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < m->npmd; i++) {
 			for (int reads = 0; reads < 2; reads++) {
@@ -855,11 +826,10 @@ static void test_stolen(void **state)
 }
 
 /* What another program leaves in a stopped counter is not counted, though nothing shows it. */
-static void test_used_while_stopped(void **state)
+TEST(used_while_stopped)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t;
 
@@ -888,11 +858,10 @@ static void test_used_while_stopped(void **state)
 }
 
 /* Another program's write to the global control has stopped a counter of the context. */
-static void test_paused(void **state)
+TEST(paused)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		for (int reads = 0; reads < 2; reads++) {
 			uint64_t t, value, bit, global;
@@ -929,11 +898,10 @@ static void test_paused(void **state)
 }
 
 /* After a stop that fails, no count can be read or written until one has succeeded. */
-static void test_stop_fails(void **state)
+TEST(stop_fails)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t, value;
 
@@ -1011,12 +979,11 @@ static bool fault_in(const struct world_model *m, enum cmd_verb verb, uint32_t a
 }
 
 /* Each register in turn, from each operation on of each command that moves registers. */
-static void test_faults(void **state)
+TEST(faults)
 {
 	static const enum cmd_verb verbs[] = {CMD_LOAD, CMD_START, CMD_STOP, CMD_UNLOAD};
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint32_t regs[WORLD_REGS + 1];
 		unsigned n;
@@ -1035,11 +1002,10 @@ static void test_faults(void **state)
 }
 
 /* Reading and writing with one counter that faults: the others go on. */
-static void test_fault_running(void **state)
+TEST(fault_running)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		uint64_t t, value;
 		uint32_t addr;
@@ -1149,13 +1115,12 @@ static void end_evicted(struct world *w, const struct pmd_state *s, enum lost wh
 	world_close(w);
 }
 
-static void test_evicted(void **state)
+TEST(evicted)
 {
 	struct pmd_state *s;
 	uint64_t value;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_evicted(&w, m);
 		w.ops.run = run_evicted;
@@ -1180,15 +1145,13 @@ static void check_interrupted(
 	}
 }
 
-static void test_evicted_interrupt(void **state)
+TEST(evicted_interrupt)
 {
-	(void)state;
 	check_interrupted(interrupt_evicted, LOST_EVICTED);
 }
 
-static void test_throttled_interrupt(void **state)
+TEST(throttled_interrupt)
 {
-	(void)state;
 	check_interrupted(interrupt_throttled, LOST_THROTTLED);
 }
 
@@ -1211,11 +1174,10 @@ static bool interrupt_nowhere(struct backend_cpu *c, struct interrupt *in)
 
 /* Of an overflow that only a reading tells of, and of a thread that ends, the kernel gives no
  * numbers: its address may be another process's. */
-static void test_unknown_thread(void **state)
+TEST(unknown_thread)
 {
 	struct world w;
 
-	(void)state;
 	for (int tid = 0; tid <= 77; tid += 77) {
 		pfm_smpl_where_t where;
 
@@ -1243,13 +1205,12 @@ static void test_unknown_thread(void **state)
 }
 
 /* They wait as long as there were none, however often the context was read meanwhile. */
-static void test_interrupts_delay(void **state)
+TEST(interrupts_delay)
 {
 	static const pfm_buffer_fmt_t format;
 	uint64_t begun, delay;
 	struct world w;
 
-	(void)state;
 	begin_evicted(&w, &world_all[0]);
 	w.ops.interrupt_next = interrupt_throttled;
 	w.ctx.interrupts = true;
@@ -1281,12 +1242,11 @@ static void want_period(
 }
 
 /* The kernel is not told to interrupt each few events as so few are left of a random period. */
-static void test_period(void **state)
+TEST(period)
 {
 	struct pmd_state *s;
 	struct world w;
 
-	(void)state;
 	s = begin_evicted(&w, &world_all[0]);
 	s->short_reset = -2000ULL;
 	s->n.last_reset = -1600ULL;
@@ -1305,12 +1265,11 @@ static void test_period(void **state)
 }
 
 /* Without interrupts for 100 ms, a poll reads the counters. */
-static void test_evicted_silent(void **state)
+TEST(evicted_silent)
 {
 	struct pmd_state *s;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_evicted(&w, m);
 		w.ops.run = run_evicted;
@@ -1362,14 +1321,13 @@ static struct pmd_state *begin_leapt(struct world *w, const struct world_model *
 	return s;
 }
 
-static void test_leapt(void **state)
+TEST(leapt)
 {
 	struct pmd_state *s;
 	struct pmu wide;
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_leapt(&w, m, &wide);
 		w.ops.run = run_leapt;
@@ -1379,13 +1337,12 @@ static void test_leapt(void **state)
 }
 
 /* It is no overflow. */
-static void test_leapt_interrupt(void **state)
+TEST(leapt_interrupt)
 {
 	struct pmd_state *s;
 	struct pmu wide;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		s = begin_leapt(&w, m, &wide);
 		WANT(&w, 0, world_write(&w, true, m->pmd[1].num, (uint64_t)-FROM));
@@ -1430,13 +1387,12 @@ static void offline_in(struct world *w, enum cmd_verb verb)
 }
 
 /* The CPU is gone at one command and back at the next. */
-static void test_offline(void **state)
+TEST(offline)
 {
 	static const enum cmd_verb verbs[] = {CMD_LOAD, CMD_START, CMD_READ};
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		for (unsigned i = 0; i < 3; i++) {
 			world_open(&w, m);
@@ -1503,9 +1459,8 @@ static bool offline_from(const struct world_model *m, unsigned at, bool rewritte
  * the same, and unload restores them when the CPU is online again, also after others have been
  * written.
  */
-static void test_offline_within_start(void **state)
+TEST(offline_within_start)
 {
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++)
 		for (unsigned at = 0; offline_from(m, at, false); at++)
 			offline_from(m, at, true);
@@ -1555,21 +1510,19 @@ static bool yielded_offline_from(const struct world_model *m, unsigned at)
 }
 
 /* Its CPU goes offline half-way: the context stays yielded, and can resume later. */
-static void test_offline_within_resume(void **state)
+TEST(offline_within_resume)
 {
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++)
 		for (unsigned at = 0; yielded_offline_from(m, at); at++)
 			;
 }
 
 /* The CPU is gone and stays so: counts are lost, and unload is possible all the same. */
-static void test_offline_end(void **state)
+TEST(offline_end)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		world_open(&w, m);
 		run_measurement(&w);
@@ -1594,12 +1547,11 @@ static void test_offline_end(void **state)
 }
 
 /* P6: one bit, in the first selector, has both counters count. */
-static void test_p6(void **state)
+TEST(p6)
 {
 	struct world w;
 	uint64_t t, value;
 
-	(void)state;
 	/* counter 1 alone */
 	world_open(&w, &world_models[0]);
 	WANT(&w, 0, world_write(&w, false, 1, 0x5300c4));
@@ -1695,12 +1647,11 @@ static void want_cost(
 			what, reads, writes, want[0], want[1]);
 }
 
-static void test_accesses(void **state)
+TEST(accesses)
 {
 	unsigned known = 0;
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		const struct cost *cost = cost_of(m);
 		struct cmd_reg regs[WORLD_MAX];
@@ -1750,9 +1701,8 @@ static void want_note(struct world *w, const char *note, const char *has)
 }
 
 /* What a beginner forgets, on every model: the event, its enable bit, its level. */
-static void test_notes(void **state)
+TEST(notes)
 {
-	(void)state;
 	for (const struct world_model *m = world_all; m->name; m++) {
 		struct world w;
 		const struct pmu_pmc *pmc;
@@ -1796,7 +1746,7 @@ static int record_nothing(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void 
 }
 
 /* A period that holds for the first sample alone. */
-static void test_note_samples(void **state)
+TEST(note_samples)
 {
 	static const pfm_buffer_fmt_t recorder = {
 		.fmt_api = PFM_FMT_API, .fmt_name = "recorder", .fmt_handler = record_nothing};
@@ -1804,7 +1754,6 @@ static void test_note_samples(void **state)
 			      narrow = {.flags = PMD_NO64};
 	struct command format = {.verb = CMD_FORMAT, .setup.smpl = {.fmt = &recorder}};
 
-	(void)state;
 	for (unsigned sampling = 0; sampling < 2; sampling++) {
 		const char *never = sampling ? "no overflow" : NULL;
 		struct world w;
@@ -1825,7 +1774,7 @@ static void test_note_samples(void **state)
 }
 
 /* Sets that do not start sample, too, when they are switched to. */
-static void test_note_sets(void **state)
+TEST(note_sets)
 {
 	static const pfm_buffer_fmt_t recorder = {
 		.fmt_api = PFM_FMT_API, .fmt_name = "recorder", .fmt_handler = record_nothing};
@@ -1836,7 +1785,6 @@ static void test_note_sets(void **state)
 	struct command write = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = 2};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	world_program(&w, 0);
 	regs[0].num = w.model->pmc[0].num;
@@ -1864,11 +1812,10 @@ static const char *period_note(struct world *w, uint64_t value, unsigned flags)
 	return write.note.text;
 }
 
-static void test_note_period(void **state)
+TEST(note_period)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[0]);
 	want_note(&w, period_note(&w, 1000, PMD_NOTIFY), "write -1000");
 	want_note(&w, period_note(&w, 0, PMD_NOTIFY), "write -N");
@@ -1878,14 +1825,13 @@ static void test_note_period(void **state)
 }
 
 /* The last rows that a description can have are in images, and "break" leaves them. */
-static void test_last_rows(void **state)
+TEST(last_rows)
 {
 	static struct pmu pmu = {.npmcs = PMU_MAX_PMCS, .npmds = PMU_MAX_PMDS};
 	uint64_t pmc[PMU_MAX_PMCS] = {[PMU_MAX_PMCS - 1] = EVTSEL_EN | 0xc0};
 	unsigned last = PMU_MAX_PMDS - 1, seen = 0;
 	struct image im;
 
-	(void)state;
 	for (unsigned i = 0; i < PMU_MAX_PMCS; i++) {
 		pmu.pmcs[i] = (struct pmu_pmc){.gate = (uint16_t)i, .enable = EVTSEL_EN};
 		pmu.pmds[i] = (struct pmu_pmd){
@@ -1902,57 +1848,4 @@ static void test_last_rows(void **state)
 			break;
 	}
 	assert_int_equal(seen, 45);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_note_samples),
-		cmocka_unit_test(test_note_sets),
-		cmocka_unit_test(test_note_period),
-		cmocka_unit_test(test_life),
-		cmocka_unit_test(test_always_active),
-		cmocka_unit_test(test_values_kept),
-		cmocka_unit_test(test_write),
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_kernel_rights),
-		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_setup),
-		cmocka_unit_test(test_setup_rights),
-		cmocka_unit_test(test_vector_faults),
-		cmocka_unit_test(test_vector),
-		cmocka_unit_test(test_read_vector),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_wraps),
-		cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_programmed),
-		cmocka_unit_test(test_watchdog),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_used_while_stopped),
-		cmocka_unit_test(test_paused),
-		cmocka_unit_test(test_stop_fails),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_fault_running),
-		cmocka_unit_test(test_evicted),
-		cmocka_unit_test(test_evicted_interrupt),
-		cmocka_unit_test(test_throttled_interrupt),
-		cmocka_unit_test(test_leapt),
-		cmocka_unit_test(test_leapt_interrupt),
-		cmocka_unit_test(test_unknown_thread),
-		cmocka_unit_test(test_interrupts_delay),
-		cmocka_unit_test(test_period),
-		cmocka_unit_test(test_evicted_silent),
-		cmocka_unit_test(test_offline),
-		cmocka_unit_test(test_offline_within_start),
-		cmocka_unit_test(test_offline_within_resume),
-		cmocka_unit_test(test_offline_end),
-		cmocka_unit_test(test_p6),
-		cmocka_unit_test(test_accesses),
-		cmocka_unit_test(test_last_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* CMD_COUNTS: counts of several event sets in one command, where a lost one fails no other. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 #include "tests/unit/world_sets.h"
 
@@ -89,14 +83,3 @@ static void named(struct world *w)
 	WANT_EQ(w, w->nops, 0);
 }
 EACH_MODEL(named)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

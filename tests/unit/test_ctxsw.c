@@ -5,21 +5,11 @@
  * in, and nothing else. Most counters here count what the model has happen all the time; the rest
  * what happens when the test says so, on the first line's CPU.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 #include "tests/unit/ctxsw_world.h"
+#include "tests/unit/unit.h"
 
 enum { US = 1000, MS = 1000000 };
 
@@ -1693,12 +1683,11 @@ static void gap_ends(struct ctxsw_world *c)
 EACH_CTXSW(gap_ends)
 
 /* A window begins with the first charge after the last one is over. */
-static void test_budget(void **state)
+TEST(budget)
 {
 	const uint64_t window = BUDGET_WINDOW_NS, t = 1000 * BUDGET_WINDOW_NS;
 	struct budget_window w = {0};
 
-	(void)state;
 	assert_false(budget_is_spent(&w, t, 1));
 	budget_charge(&w, t - window / 5, t);
 	assert_int_equal(w.since, t);
@@ -1729,7 +1718,7 @@ static void leave(struct ctxsw_thread *ct, uint64_t ns)
 }
 
 /* What it takes to sleep is charged in advance, unless the machine stalls. */
-static void test_leaving(void **state)
+TEST(leaving)
 {
 	struct switch_budget *budget = calloc(1, sizeof(*budget) + sizeof(budget->cpu[0]));
 	struct task_ctx task = {.budget = budget};
@@ -1738,7 +1727,6 @@ static void test_leaving(void **state)
 	const struct budget_window *w = budget->cpu;
 	uint64_t used;
 
-	(void)state;
 	ct.sched_cpu = &cpu;
 	ct.came_at = ct.charged_until = nsec_now(CLOCK_MONOTONIC);
 	ctxsw_charge_last(&ct, &task);
@@ -1756,51 +1744,4 @@ static void test_leaving(void **state)
 	ctxsw_charge_last(&ct, &task);
 	assert_int_equal(ct.charged_until - ct.leaving_at, 10000);
 	free(budget);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_migrations),
-		cmocka_unit_test(test_wraps),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_notified),
-		cmocka_unit_test(test_notified_where),
-		cmocka_unit_test(test_unnotified),
-		cmocka_unit_test(test_blocked),
-		cmocka_unit_test(test_by_flags),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_masked_trigger),
-		cmocka_unit_test(test_stopped_trigger),
-		cmocka_unit_test(test_timeouts),
-		cmocka_unit_test(test_wakes),
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_restart_due),
-		cmocka_unit_test(test_saved),
-		cmocka_unit_test(test_written_between),
-		cmocka_unit_test(test_start_set),
-		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_end_always_reported),
-		cmocka_unit_test(test_overhead),
-		cmocka_unit_test(test_calibrating),
-		cmocka_unit_test(test_overhead_overflows),
-		cmocka_unit_test(test_reserved),
-		cmocka_unit_test(test_calibratables),
-		cmocka_unit_test(test_user_only),
-		cmocka_unit_test(test_cloned),
-		cmocka_unit_test(test_clone_of_ended),
-		cmocka_unit_test(test_cloned_used),
-		cmocka_unit_test(test_cloned_series),
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_gap_ends),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_leaving),
-		cmocka_unit_test(test_cost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,9 @@
  * context is saved after its sched-out; and the next one on that CPU counts right. Time passes
  * between all register operations, so that a counter that counts too early, or too long, is found.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/ctxsw_world.h"
+#include "tests/unit/unit.h"
 
 enum { US = 1000, MS = 1000 * US, STOLEN = 1 };
 
@@ -195,12 +186,11 @@ static bool fault(const struct world_model *m, struct mishap h)
 	return h.touched;
 }
 
-static void test_faults(void **state)
+TEST(faults)
 {
 	static const enum cmd_verb verbs[] = {CMD_SCHED_IN, CMD_SCHED_OUT};
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		uint32_t regs[WORLD_REGS];
 		unsigned n, touched = 0;
@@ -242,9 +232,8 @@ static unsigned depend_on(const struct ctxsw_world *c, uint32_t addr)
 }
 
 /* When it leaves, a register that faults costs the counters that need it, and no others. */
-static void test_cost_of_fault(void **state)
+TEST(cost_of_fault)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		unsigned n = 1;
 
@@ -296,9 +285,8 @@ static bool offline(const struct world_model *m, struct mishap h)
 	return h.reached;
 }
 
-static void test_offline(void **state)
+TEST(offline)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 4; i++) {
 			struct mishap h = {
@@ -344,9 +332,8 @@ static bool paused(const struct world_model *m, struct mishap h)
 	return h.reached;
 }
 
-static void test_paused(void **state)
+TEST(paused)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 2; i++) {
 			struct mishap h = {.verb = i % 2 ? CMD_SCHED_OUT : CMD_SCHED_IN};
@@ -459,9 +446,8 @@ static bool stolen(const struct world_model *m, struct mishap h)
 	return h.reached;
 }
 
-static void test_stolen(void **state)
+TEST(stolen)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned i = 0; i < 2; i++) {
 			struct mishap h = {.verb = i % 2 ? CMD_SCHED_OUT : CMD_SCHED_IN};
@@ -473,9 +459,8 @@ static void test_stolen(void **state)
 }
 
 /* Stolen while it counted, then released by the thief: the counter can be reserved again. */
-static void test_left(void **state)
+TEST(left)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct mishap h = {.happen = steal, .verb = CMD_SCHED_OUT};
 		struct play p;
@@ -493,9 +478,8 @@ static void test_left(void **state)
 }
 
 /* Stolen and released while no task counted: costs at most one counter's count, once. */
-static void test_left_unseen(void **state)
+TEST(left_unseen)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct play p;
 
@@ -508,19 +492,4 @@ static void test_left_unseen(void **state)
 		ctxsw_unload(&p.c);
 		ctxsw_close(&p.c);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_cost_of_fault),
-		cmocka_unit_test(test_offline),
-		cmocka_unit_test(test_paused),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_left),
-		cmocka_unit_test(test_left_unseen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,20 +6,10 @@
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/counted.h"
 #include "tests/unit/ctxsw_world.h"
+#include "tests/unit/unit.h"
 
 enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_DEPTH, NS_MAX = 3000000 };
 static const uint16_t ids[SETS] = {0, 3, 300};
@@ -725,24 +715,14 @@ static void play(const struct world_model *model, uint64_t seed, bool tells)
 	ctxsw_end(&p.c);
 }
 
-static void test_lives(void **state)
+TEST(lives)
 {
 	const char *one = getenv("PROPERTY_SEED"), *n = getenv("PROPERTY_SEEDS");
 	uint64_t first = one ? strtoul(one, NULL, 10) : 0;
 	uint64_t end = one ? first + 1 : n ? strtoul(n, NULL, 10) : SEEDS;
 
-	(void)state;
 	/* Threads have no counters of a package. */
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (uint64_t seed = first; !m->nshared && seed < end; seed++)
 			play(m, seed, one);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lives),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

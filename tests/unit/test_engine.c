@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* The engine with its threads, on the simulator. */
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "backend/sim/sim.h"
 #include "base/text.h"
 #include "daemon/engine/engine_i.h"
 #include "perfmonfs/sim.h"
 #include "tests/unit/hw_truth.h"
+#include "tests/unit/unit.h"
 
 enum { CPUS = 4, CONTEXTS = 100, NS = 1000000 };
 
@@ -228,14 +218,13 @@ static void offline(const char *list)
 	assert_int_equal(hw_knob_store(be->sim->hw, "offline", slice_of(list), &e), 0);
 }
 
-static void test_load(void **state)
+TEST_WITH(setup, teardown, load)
 {
 	CONTEXT(a);
 	CONTEXT(b);
 	struct err e;
 	uint64_t value = 0;
 
-	(void)state;
 	context_init(&a, "first");
 	context_init(&b, "second");
 	program(&a);
@@ -275,14 +264,13 @@ static void test_load(void **state)
 }
 
 /* Commands on one context take effect in the order they were given. */
-static void test_order(void **state)
+TEST_WITH(setup, teardown, order)
 {
 	enum { JOBS = 50 };
 	static struct test_job jobs[JOBS];
 	CONTEXT(c);
 	struct err e;
 
-	(void)state;
 	context_init(&c, "order");
 	program(&c);
 	assert_int_equal(run_load(&c, 1, &e), 0);
@@ -298,12 +286,11 @@ static void test_order(void **state)
 	assert_int_equal(run_verb(&c, CMD_UNLOAD), 0);
 }
 
-static void test_destroy(void **state)
+TEST_WITH(setup, teardown, destroy)
 {
 	CONTEXT(c);
 	struct err e;
 
-	(void)state;
 	/* never loaded */
 	context_init(&c, "short");
 	assert_int_equal(run_verb(&c, CMD_DESTROY), 0);
@@ -320,14 +307,13 @@ static void test_destroy(void **state)
 }
 
 /* A load that must wait for an unload, directly followed by a destroy. */
-static void test_destroy_queue(void **state)
+TEST_WITH(setup, teardown, destroy_queue)
 {
 	static const enum cmd_verb verbs[] = {CMD_UNLOAD, CMD_LOAD, CMD_READ, CMD_DESTROY};
 	struct test_job jobs[4];
 	CONTEXT(c);
 	struct err e;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		context_init(&c, "hasty");
 		program(&c);
@@ -349,12 +335,11 @@ static void test_destroy_queue(void **state)
 }
 
 /* An end of the thread that is reported after the unload does not end the next load. */
-static void test_late_end(void **state)
+TEST_WITH(setup, teardown, late_end)
 {
 	struct test_job load, end;
 	CONTEXT(c);
 
-	(void)state;
 	context_init(&c, "again");
 	program(&c);
 	job_load(&load, &c, 2);
@@ -373,7 +358,7 @@ static void test_late_end(void **state)
 }
 
 /* A job that is cancelled before it begins has no effect; done() is called all the same. */
-static void test_cancel(void **state)
+TEST_WITH(setup, teardown, cancel)
 {
 	CONTEXT(c);
 	struct test_job j;
@@ -381,7 +366,6 @@ static void test_cancel(void **state)
 	bool cancelled;
 	struct err e;
 
-	(void)state;
 	context_init(&c, "cancel");
 	assert_int_equal(run_reg(&c, CMD_WRITE, true, &value), 0);
 	assert_int_equal(run_load(&c, 0, &e), 0);
@@ -416,14 +400,13 @@ static void called(void *arg)
 	++*(unsigned *)arg;
 }
 
-static void test_poll_all(void **state)
+TEST_WITH(setup, teardown, poll_all)
 {
 	static struct test_ctx c[CPUS]; /* Unloaded by engine_drain() at the end. */
 	unsigned turns = 0;
 	unsigned calls = 0;
 	struct err e;
 
-	(void)state;
 	engine_poll_all(eng, called, &calls);
 	assert_int_equal(calls, 1);
 	for (unsigned i = 0; i < CPUS; i++) {
@@ -446,13 +429,12 @@ static void test_poll_all(void **state)
 }
 
 /* The event descriptor is readable only while there are events. */
-static void test_event_fd(void **state)
+TEST_WITH(setup, teardown, event_fd)
 {
 	struct pollfd p = {.fd = engine_event_fd(eng), .events = POLLIN};
 	CONTEXT(c);
 	struct err e;
 
-	(void)state;
 	context_init(&c, "event_fd");
 	for (int i = 0; i < 300; i++) {
 		assert_int_equal(run_load(&c, 0, &e), 0);
@@ -473,7 +455,7 @@ static unsigned long random_next(unsigned long *s)
 }
 
 /* Many contexts on few CPUs, with several commands under way for each. */
-static void test_crowd(void **state)
+TEST_WITH(setup, teardown, crowd)
 {
 	enum { JOBS = 2000, VERBS = 8 };
 	static const enum cmd_verb verbs[VERBS] = {CMD_LOAD, CMD_LOAD, CMD_LOAD, CMD_START,
@@ -483,7 +465,6 @@ static void test_crowd(void **state)
 	unsigned long rnd = 1;
 	unsigned loads = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < CONTEXTS; i++) {
 		context_keep(&c[i], "crowd");
 		program(&c[i]);
@@ -521,12 +502,11 @@ static void test_crowd(void **state)
 	want_clean();
 }
 
-static void test_drain(void **state)
+TEST_WITH(setup, teardown, drain)
 {
 	static struct test_ctx c[CPUS];
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < CPUS; i++) {
 		context_keep(&c[i], "drain");
 		program(&c[i]);
@@ -565,7 +545,7 @@ static void *live_reader_main(void *arg)
 }
 
 /* The worker writes the page, and so does the session thread when it borrows the context. */
-static void test_live(void **state)
+TEST_WITH(setup, teardown, live)
 {
 	static struct live_reader r;
 	struct test_job j;
@@ -574,7 +554,6 @@ static void test_live(void **state)
 	uint64_t value = 0;
 	struct err e;
 
-	(void)state;
 	context_init(&a, "live");
 	program(&a);
 	job_init(&j, &a, CMD_LIVE);
@@ -599,23 +578,4 @@ static void test_live(void **state)
 	assert_int_equal(atomic_load(&r.wrong), 0);
 	assert_int_equal(run_reg(&a, CMD_READ, true, &value), 0);
 	assert_int_equal(r.page.pmd[0].value, value);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_destroy, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_destroy_queue, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_poll_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_event_fd, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_drain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

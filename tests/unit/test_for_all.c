@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Commands for all threads of a load, and their ends: how many threads get one between two
  * requests, and in which order. The contexts are made here, and no thread executes the jobs. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include <sys/eventfd.h>
 
 #include "daemon/ctxsw/ctxsw_i.h"
 #include "daemon/task/task_registry_i.h"
+#include "tests/unit/unit.h"
 
 enum { THREADS = 300, LOADS = 3, SLICE_MAX = 128 };
 
@@ -125,12 +117,11 @@ static void want_one_each(struct member *load)
 }
 
 /* The loaded context is last, and its later commands wait; but not its thread's end. */
-static void test_slices(void **state)
+TEST_WITH(setup, teardown, slices)
 {
 	struct member *root = &members[0][0];
 	struct job unload, stop, end;
 
-	(void)state;
 	submit(&unload, root, CMD_UNLOAD);
 	assert_in_range(njobs_all, 1, SLICE_MAX);
 	assert_null(queue_take(&ctxsw.inbox));
@@ -161,12 +152,11 @@ static unsigned count_jobs(const struct member *load)
 }
 
 /* Users take turns, however many loads each has: in each round, one of them. */
-static void test_turns(void **state)
+TEST_WITH(setup, teardown, turns)
 {
 	const struct member *other = members[LOADS - 1];
 	struct job unload[LOADS];
 
-	(void)state;
 	for (unsigned l = 0; l < LOADS; l++)
 		submit(&unload[l], &members[l][0], CMD_UNLOAD);
 	do
@@ -179,13 +169,12 @@ static void test_turns(void **state)
 }
 
 /* All threads of a process end at once, and some of them are unloaded before it is their turn. */
-static void test_ends(void **state)
+TEST_WITH(setup, teardown, ends)
 {
 	enum { UNLOADED = 7 };
 	struct member *other = members[LOADS - 1];
 	struct job start;
 
-	(void)state;
 	for (unsigned i = 0; i < THREADS; i++) {
 		struct task_ctx *task = &members[0][i].task;
 
@@ -212,7 +201,7 @@ static void test_ends(void **state)
 }
 
 /* A new thread has what its parent got already, and gets what its parent has yet to get. */
-static void test_born(void **state)
+TEST_WITH(setup, teardown, born)
 {
 	for (unsigned got = 0; got < 2; got++) {
 		struct member *load = members[got], *parent = &load[1], *child = &load[THREADS];
@@ -238,12 +227,11 @@ static void count_done(struct job *job)
 }
 
 /* A command is cancelled before it begins or not at all. */
-static void test_cancel(void **state)
+TEST_WITH(setup, teardown, cancel)
 {
 	struct member *root = &members[0][0];
 	struct job stop = {.ec = &root->ec, .cmd.verb = CMD_STOP, .done = count_done}, start;
 
-	(void)state;
 	atomic_store(&stop.state, JOB_CANCELLED);
 	task_submit(reg, &stop);
 	assert_int_equal(ndone, 1);
@@ -257,12 +245,11 @@ static void test_cancel(void **state)
 
 /* Threads go on when the one that was loaded has ended. They belong to the next load of its
  * context, too. */
-static void test_loaded_again(void **state)
+TEST_WITH(setup, teardown, loaded_again)
 {
 	struct member *root = &members[0][0];
 	struct job start, unload;
 
-	(void)state;
 	submit(&start, root, CMD_START);
 	while (handle_round())
 		;
@@ -272,18 +259,4 @@ static void test_loaded_again(void **state)
 	while (handle_round())
 		;
 	assert_int_equal(njobs_all, 2 * (THREADS - 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_born, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loaded_again, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

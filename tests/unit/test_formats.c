@@ -3,36 +3,26 @@
  * The built-in sampling formats: layouts by their numbers, what they refuse, what happens when
  * they are full, and readers in another thread. test_formats_property.c goes over the rest.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "formats/formats.h"
 #include "perfmonfs/smpl_correlate.h"
-#include "perfmonfs/smpl_stack.h"
 #include "perfmonfs/smpl_dfl.h"
 #include "perfmonfs/smpl_hist.h"
 #include "perfmonfs/smpl_nway.h"
+#include "perfmonfs/smpl_stack.h"
 #include "tests/unit/smpl.h"
+#include "tests/unit/unit.h"
 
 enum { NPMDS = 4 };
 
-#define COUNT(a)              (sizeof(a) / sizeof((a)[0]))
 #define ASSERT_AT(t, m, offs) assert_int_equal(offsetof(t, m), offs)
 
 /* perfmon2 as it was shipped: old programs are compiled with these. */
-static void test_dfl_layout(void **state)
+TEST(dfl_layout)
 {
-	(void)state;
 	assert_int_equal(sizeof(pfm_dfl_smpl_arg_t), 64);
 	ASSERT_AT(pfm_dfl_smpl_arg_t, buf_size, 0);
 	ASSERT_AT(pfm_dfl_smpl_arg_t, buf_flags, 8);
@@ -58,9 +48,8 @@ static void test_dfl_layout(void **state)
 }
 
 /* Where fs-layout.md says that they are. */
-static void test_source_layout(void **state)
+TEST(source_layout)
 {
-	(void)state;
 	assert_int_equal(sizeof(pfm_smpl_source_t), 32);
 	ASSERT_AT(pfm_smpl_source_t, precise, 0);
 	ASSERT_AT(pfm_smpl_source_t, skew_ns, 4);
@@ -98,7 +87,7 @@ static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, 
 	return fmt->fmt_validate(0, NPMDS, arg);
 }
 
-static void test_validate(void **state)
+TEST(validate)
 {
 	static const struct {
 		const pfm_buffer_fmt_t *fmt;
@@ -118,7 +107,6 @@ static void test_validate(void **state)
 		{&format_profile, 128 + 8 + 48 + (NPMDS + 10 + 4) * 8},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(least); i++) {
 		const pfm_buffer_fmt_t *fmt = least[i].fmt;
 		uint32_t flags = least[i].flags, parts = least[i].parts;
@@ -178,7 +166,7 @@ static void open_dfl(struct smpl *s, uint32_t flags, size_t room)
 }
 
 /* Room for three samples of 56 bytes, of which the last leaves less than the largest, 72. */
-static void test_dfl_full(void **state)
+TEST(dfl_full)
 {
 	static const struct smpl_rec expected = {.type = 1,
 		.pid = 100,
@@ -195,7 +183,6 @@ static void test_dfl_full(void **state)
 	struct smpl_rec rec;
 	struct smpl s;
 
-	(void)state;
 	open_dfl(&s, 0, 3 * 56 + 71);
 	overflow(&s, 1, false, true, false);
 	overflow(&s, 1, false, true, false);
@@ -220,12 +207,11 @@ static void test_dfl_full(void **state)
 	smpl_close(&s);
 }
 
-static void test_dfl_counts(void **state)
+TEST(dfl_counts)
 {
 	struct smpl_rec rec;
 	struct smpl s;
 
-	(void)state;
 	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
 	overflow(&s, 2 * 65535 + 3, false, true, false);
 	assert_int_equal(smpl_u64(&s, 0), 3);
@@ -252,13 +238,12 @@ static void test_dfl_counts(void **state)
 }
 
 /* A sample of nothing at all can be counted only, however many there are. */
-static void test_dfl_nothing(void **state)
+TEST(dfl_nothing)
 {
 	pfm_ovfl_arg_t arg = {.ovfl_count = UINT32_MAX};
 	pfm_smpl_where_t where = some_where();
 	struct smpl s;
 
-	(void)state;
 	open_dfl(&s, PFM_DFL_SMPL_NO_HDR, NPMDS * 8);
 	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
 	assert_true(smpl_ctrl_is(arg.ovfl_ctrl, false, true, false));
@@ -268,7 +253,7 @@ static void test_dfl_nothing(void **state)
 }
 
 /* More values than there are PMDs would not fit into what is kept free for a sample. */
-static void test_too_large(void **state)
+TEST(too_large)
 {
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
 	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
@@ -281,7 +266,6 @@ static void test_too_large(void **state)
 		{&format_stack, &stack}, {&format_profile, &stack}};
 	pfm_smpl_where_t where = some_where();
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		pfm_ovfl_arg_t arg = {.smpl_pmds = {0x1f}, .ovfl_count = 1};
 		unsigned char before[4096];
@@ -296,7 +280,7 @@ static void test_too_large(void **state)
 }
 
 /* A lost count is in the header at once, and stays there. */
-static void test_counts_lost(void **state)
+TEST(counts_lost)
 {
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096};
 	pfm_nway_smpl_arg_t nway = {.buf_size = 4096, .parts = 2};
@@ -317,7 +301,6 @@ static void test_counts_lost(void **state)
 	};
 	static const uint64_t two[PFM_FMT_BV] = {1, 0, 0, 0, 1}, one[PFM_FMT_BV] = {2};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct smpl s;
 
@@ -333,7 +316,7 @@ static void test_counts_lost(void **state)
 }
 
 /* How overflows are found is in each header, after the number of lost counts. */
-static void test_source(void **state)
+TEST(source)
 {
 	static const pfm_smpl_source_t source = {.precise = PFM_SMPL_INTERRUPT,
 		.skew_ns = 5,
@@ -358,7 +341,6 @@ static void test_source(void **state)
 		{&format_profile, &stack, 72},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct smpl s;
 
@@ -375,11 +357,10 @@ static void test_source(void **state)
 }
 
 /* A gap is a record between samples, which is lost where there is no room for it and a sample. */
-static void test_gaps(void **state)
+TEST(gaps)
 {
 	const pfm_buffer_fmt_t *formats[] = {&format_correlate, &format_profile};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(formats); i++) {
 		pfm_stack_smpl_arg_t stack = {.buf_size = 1024, .max_frames = 1};
 		pfm_correlate_smpl_arg_t correlate = {.buf_size = 1024};
@@ -430,7 +411,7 @@ static void gap_is_at(struct smpl *s, pfm_smpl_source_t *source, size_t offs, ui
 }
 
 /* The header has the place of the last gap, as the number of the sample that follows it. */
-static void test_gap_place(void **state)
+TEST(gap_place)
 {
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = 4096}, ip = dfl;
 	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5};
@@ -440,7 +421,6 @@ static void test_gap_place(void **state)
 		size_t offs;
 	} cases[] = {{&format_dfl, &dfl, 96}, {&format_dfl, &ip, 96}, {&format_stack, &stack, 104}};
 
-	(void)state;
 	ip.buf_flags = PFM_DFL_SMPL_IIP_HDR;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		pfm_smpl_source_t source = {.precise = PFM_SMPL_POLL, .gaps = 3};
@@ -518,9 +498,8 @@ static void stack_is(
 	stack_of_is(&format_profile, 128 + 8, buf_flags, max_frames, from, want, flags);
 }
 
-static void test_stack(void **state)
+TEST(stack)
 {
-	(void)state;
 	stack_is(0, 127, 0, 7, 0);
 	stack_is(0, 5, 0, 7, 0);
 	stack_is(0, 4, 0, 6, PFM_STACK_CUT);
@@ -553,9 +532,8 @@ static void stack_fills(const pfm_buffer_fmt_t *fmt, size_t at)
 	smpl_close(&s);
 }
 
-static void test_stack_full(void **state)
+TEST(stack_full)
 {
-	(void)state;
 	stack_fills(&format_stack, 128);
 	stack_fills(&format_profile, 128 + 8);
 }
@@ -577,11 +555,10 @@ static void assert_part(
 	assert_int_equal(smpl_u64(s, 128 + part * 32 + 8), count);
 }
 
-static void test_nway_cycles(void **state)
+TEST(nway_cycles)
 {
 	struct smpl s;
 
-	(void)state;
 	open_nway(&s, 0);
 	overflow(&s, 1, false, true, false);
 	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 1, 1);
@@ -611,11 +588,10 @@ static void test_nway_cycles(void **state)
 	smpl_close(&s);
 }
 
-static void test_nway_masks(void **state)
+TEST(nway_masks)
 {
 	struct smpl s;
 
-	(void)state;
 	open_nway(&s, PFM_NWAY_SMPL_MASK_WHEN_FULL);
 	overflow(&s, 1, false, true, false);
 	overflow(&s, 1, true, true, false);
@@ -631,7 +607,7 @@ static void test_nway_masks(void **state)
 	smpl_close(&s);
 }
 
-static void test_correlate_events(void **state)
+TEST(correlate_events)
 {
 	pfm_correlate_smpl_arg_t arg = {.buf_size = 128 + 10000};
 	pfm_smpl_event_t event = {.type = PFM_EVENT_MMAP,
@@ -644,7 +620,6 @@ static void test_correlate_events(void **state)
 	char name[5001];
 	struct smpl s;
 
-	(void)state;
 	memset(name, 'n', 5000);
 	name[5000] = '\0';
 	assert_int_equal(smpl_open(&s, &format_correlate, &arg, NPMDS), 0);
@@ -674,13 +649,12 @@ static void test_correlate_events(void **state)
 }
 
 /* 16 entries, of which 15 are used, and 14 make it ask for attention. */
-static void test_hist_notifies_once(void **state)
+TEST(hist_notifies_once)
 {
 	pfm_hist_smpl_arg_t arg = {.buf_size = 128 + 16 * 32};
 	unsigned notified = 0;
 	struct smpl s;
 
-	(void)state;
 	assert_int_equal(smpl_open(&s, &format_hist, &arg, NPMDS), 0);
 	for (unsigned i = 0; i < 40; i++) {
 		pfm_ovfl_arg_t o = some_overflow(10);
@@ -781,14 +755,13 @@ static void *dfl_reader(void *arg)
 	}
 }
 
-static void test_dfl_reader(void **state)
+TEST(dfl_reader)
 {
 	struct shared sh = {0};
 	pfm_ovfl_ctrl_t ctrl;
 	pthread_t reader;
 	uint64_t left;
 
-	(void)state;
 	open_dfl(&sh.s, 0, 10000);
 	sem_init(&sh.full, 0, 0);
 	sem_init(&sh.restart, 0, 0);
@@ -827,13 +800,12 @@ static void *live_reader(void *arg)
 	return NULL;
 }
 
-static void test_dfl_live_reader(void **state)
+TEST(dfl_live_reader)
 {
 	struct shared sh = {0};
 	pfm_ovfl_ctrl_t ctrl;
 	pthread_t reader;
 
-	(void)state;
 	open_dfl(&sh.s, 0, 1 << 17);
 	pthread_create(&reader, NULL, live_reader, &sh);
 	for (uint64_t n = 1; n <= 2000; n++)
@@ -925,39 +897,10 @@ static void read_nway(uint32_t parts, uint32_t flags)
 	smpl_close(&sh.s);
 }
 
-static void test_nway_reader(void **state)
+TEST(nway_reader)
 {
-	(void)state;
 	read_nway(2, 0);
 	read_nway(5, 0);
 	read_nway(2, PFM_NWAY_SMPL_MASK_WHEN_FULL);
 	read_nway(3, PFM_NWAY_SMPL_MASK_WHEN_FULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dfl_layout),
-		cmocka_unit_test(test_source_layout),
-		cmocka_unit_test(test_validate),
-		cmocka_unit_test(test_dfl_full),
-		cmocka_unit_test(test_dfl_counts),
-		cmocka_unit_test(test_dfl_nothing),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_counts_lost),
-		cmocka_unit_test(test_nway_cycles),
-		cmocka_unit_test(test_nway_masks),
-		cmocka_unit_test(test_correlate_events),
-		cmocka_unit_test(test_source),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_gap_place),
-		cmocka_unit_test(test_stack),
-		cmocka_unit_test(test_stack_full),
-		cmocka_unit_test(test_hist_notifies_once),
-		cmocka_unit_test(test_dfl_reader),
-		cmocka_unit_test(test_dfl_live_reader),
-		cmocka_unit_test(test_nway_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

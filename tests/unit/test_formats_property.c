@@ -7,16 +7,6 @@
  *
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few.
  */
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "formats/formats.h"
 #include "perfmonfs/smpl_correlate.h"
@@ -24,6 +14,7 @@
 #include "perfmonfs/smpl_hist.h"
 #include "perfmonfs/smpl_nway.h"
 #include "tests/unit/smpl.h"
+#include "tests/unit/unit.h"
 
 enum { SEEDS = 40, STEPS = 150, LIST_MAX = 1024, NSETS = 3, NPMDS_MAX = 20, NKEYS_MAX = 4096 };
 
@@ -378,12 +369,11 @@ static void play_dfl(unsigned flags, uint64_t seed)
 	play_close(&p);
 }
 
-static void test_dfl(void **state)
+TEST(dfl)
 {
 	static const unsigned flags[] = {
 		0, PFM_DFL_SMPL_NO_HDR, PFM_DFL_SMPL_IIP_HDR, PFM_DFL_SMPL_COMPACT};
 
-	(void)state;
 	for (unsigned seed = 0; seed < seeds(); seed++)
 		for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 			play_dfl(flags[i], seed);
@@ -475,9 +465,8 @@ static void play_correlate(uint64_t seed)
 	play_close(&p);
 }
 
-static void test_correlate(void **state)
+TEST(correlate)
 {
-	(void)state;
 	for (unsigned seed = 0; seed < seeds(); seed++)
 		play_correlate(seed);
 }
@@ -654,9 +643,8 @@ static void play_nway(uint64_t seed)
 	play_close(&p);
 }
 
-static void test_nway(void **state)
+TEST(nway)
 {
-	(void)state;
 	for (unsigned seed = 0; seed < 3 * seeds(); seed++)
 		play_nway(seed);
 }
@@ -778,11 +766,10 @@ static void play_hist(struct hist *h, uint64_t seed)
 	play_close(&p);
 }
 
-static void test_hist(void **state)
+TEST(hist)
 {
 	struct hist *h = malloc(sizeof(*h));
 
-	(void)state;
 	assert_non_null(h);
 	for (unsigned seed = 0; seed < seeds(); seed++)
 		play_hist(h, seed);
@@ -822,9 +809,8 @@ static void play_any(struct smpl *s, uint64_t *rnd, uint64_t now)
 	}
 }
 
-static void test_each_builtin(void **state)
+TEST(each_builtin)
 {
-	(void)state;
 	for (size_t i = 0; builtin_formats[i]; i++) {
 		_Alignas(8) unsigned char arg[256] = {0};
 		uint64_t rnd = 1 + i;
@@ -837,17 +823,4 @@ static void test_each_builtin(void **state)
 			play_any(&s, &rnd, step);
 		smpl_close(&s);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dfl),
-		cmocka_unit_test(test_correlate),
-		cmocka_unit_test(test_nway),
-		cmocka_unit_test(test_hist),
-		cmocka_unit_test(test_each_builtin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

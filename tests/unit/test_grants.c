@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Grants against an obvious model, a cell for each user and CPU; and the file that keeps them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "daemon/authz/grants_file.h"
+#include "tests/unit/unit.h"
 
 enum { NOW = 1000, USERS = 3, CPUS = 6, FIRST_UID = 1000 };
 
@@ -58,7 +47,7 @@ static void assert_shows(const struct grants *g, const char *want)
 	free(got);
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		const char *text, *want;
@@ -79,7 +68,6 @@ static void test_lines(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct grants g = {0};
 
@@ -89,7 +77,7 @@ static void test_lines(void **state)
 	}
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		const char *text;
@@ -121,7 +109,6 @@ static void test_refused(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct grants g = {0};
 
@@ -133,13 +120,12 @@ static void test_refused(void **state)
 	assert_non_null(strstr(e.text, "line 2"));
 }
 
-static void test_limit(void **state)
+TEST(limit)
 {
 	struct grants g = {0};
 	char line[64];
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < GRANTS_MAX; i++) {
 		snprintf(line, sizeof(line), "uid=%u cpus=1", i + 1);
 		assert_int_equal(apply(&g, line, &e), 0);
@@ -212,11 +198,10 @@ static void check_any(const struct grants *g, unsigned user, uint64_t now)
 	assert_false(r.system || r.kernel);
 }
 
-static void test_model(void **state)
+TEST(model)
 {
 	struct grants g = {0};
 
-	(void)state;
 	for (seed = 1; seed < 200; seed++) {
 		uint64_t before = seed;
 
@@ -238,12 +223,11 @@ static void test_model(void **state)
 	}
 }
 
-static void test_expire(void **state)
+TEST(expire)
 {
 	struct grants g = {0};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 		apply(&g, "uid=5 cpus=1 expires=1005\nuid=6 cpus=1 expires=1003\nuid=7 cpus=1", &e),
 		0);
@@ -257,14 +241,13 @@ static void test_expire(void **state)
 }
 
 /* A writer and an opener must both have a right; two users' grants do not add up to one. */
-static void test_common(void **state)
+TEST(common)
 {
 	const struct rights none = {0}, group = {.system = true, .kernel = true, .thread = true},
 			    mine = {.system = true, .kernel = true, .by_grant = {true, true, 5}},
 			    theirs = {.system = true, .by_grant = {true, false, 6}};
 	struct rights r;
 
-	(void)state;
 	r = grants_common_rights(&group, &none);
 	assert_false(r.system || r.kernel || r.thread || r.by_grant.system);
 	r = grants_common_rights(&group, &mine);
@@ -311,7 +294,7 @@ static void place_put(struct place *p, const char *text, size_t n, mode_t mode)
 	close(fd);
 }
 
-static void test_file(void **state)
+TEST(file)
 {
 	static const char lines[] = "uid=5 cpus=0-3 kernel\nuid=6 cpus=1 expires=2000\n";
 	struct grants g = {0}, again = {0};
@@ -319,7 +302,6 @@ static void test_file(void **state)
 	struct stat st;
 	struct err e;
 
-	(void)state;
 	place_make(&p);
 	assert_int_equal(grants_file_load("/nonexistent", MOUNTPOINT, NOW, &again, &e), 0);
 	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &again, &e), 0);
@@ -341,7 +323,7 @@ static void test_file(void **state)
 	place_end(&p);
 }
 
-static void test_damaged(void **state)
+TEST(damaged)
 {
 	static const struct {
 		const char *text;
@@ -361,7 +343,6 @@ static void test_damaged(void **state)
 	struct place p;
 	struct err e;
 
-	(void)state;
 	place_make(&p);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		place_put(&p, cases[i].text, strlen(cases[i].text), cases[i].mode);
@@ -387,14 +368,13 @@ static _Noreturn void save_for_ever(const struct place *p, const struct grants t
 			_exit(1);
 }
 
-static void test_killed(void **state)
+TEST(killed)
 {
 	struct grants two[2] = {0}, g = {0};
 	char new[160];
 	struct place p;
 	struct err e;
 
-	(void)state;
 	place_make(&p);
 	seed = 1;
 	assert_int_equal(apply(&two[0], "uid=5 cpus=0-3 kernel\n", &e), 0);
@@ -421,21 +401,4 @@ static void test_killed(void **state)
 	snprintf(new, sizeof(new), "%s.new", p.file);
 	unlink(new);
 	place_end(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_expire),
-		cmocka_unit_test(test_common),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_killed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The rights that groups give, for each rule and each kind of requester. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 
 #include "daemon/authz/group_access.h"
+#include "tests/unit/unit.h"
 
 enum { USER = 1000, PRIMARY = 100, SUPPLEMENTARY = 200, OTHER = 300 };
 
@@ -17,7 +10,7 @@ static const struct group_answers answers = {2, {SUPPLEMENTARY, OTHER}, {true, f
 static const struct group_requester root = {.uid = 0, .gid = OTHER};
 static const struct group_requester user = {.uid = USER, .gid = PRIMARY, .groups = &answers};
 
-static void test_rules(void **state)
+TEST(rules)
 {
 	static const struct {
 		struct group_rule rule;
@@ -32,7 +25,6 @@ static void test_rules(void **state)
 	};
 	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_true(group_access_allowed(&cases[i].rule, &root));
 		assert_int_equal(group_access_allowed(&cases[i].rule, &user), cases[i].asked);
@@ -41,7 +33,7 @@ static void test_rules(void **state)
 }
 
 /* Only what a rule names and nothing else decides is asked for. */
-static void test_open(void **state)
+TEST(open)
 {
 	static const struct {
 		struct group_rule sys, thread;
@@ -68,7 +60,6 @@ static void test_open(void **state)
 	};
 	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct config c = {.sys_group = cases[i].sys,
 			.thread_group = cases[i].thread,
@@ -80,7 +71,7 @@ static void test_open(void **state)
 	}
 }
 
-static void test_rights(void **state)
+TEST(rights)
 {
 	static const struct {
 		enum allow_kernel allow;
@@ -94,7 +85,6 @@ static void test_rights(void **state)
 		{KERNEL_ROOT, true, false, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct config c = {
 			.sys_group = {GROUP_GID, cases[i].in_group ? PRIMARY : OTHER},
@@ -113,25 +103,12 @@ static void test_rights(void **state)
 }
 
 /* One of the two groups is enough to make contexts. */
-static void test_making(void **state)
+TEST(making)
 {
-	(void)state;
 	for (int groups = 0; groups < 4; groups++) {
 		const struct rights r = {.system = groups & 1, .thread = groups & 2};
 		struct err e;
 
 		assert_int_equal(group_access_check(&r, &e), groups ? 0 : -EPERM);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_making),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* The hardware model: what each modelled CPU does, register by register. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "perfmonfs/pmu.h"
 #include "perfmonfs/sim.h"
 #include "tests/unit/hw_truth.h"
+#include "tests/unit/unit.h"
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define RUN           (EVTSEL_EN | EVTSEL_USR | EVTSEL_OS)
-#define BIT(n)        (1ULL << (n))
-#define ONES          UINT64_MAX
+#define RUN    (EVTSEL_EN | EVTSEL_USR | EVTSEL_OS)
+#define BIT(n) (1ULL << (n))
+#define ONES   UINT64_MAX
 
 enum { CYCLES = 3000, INSTRUCTIONS = 2500 }; /* a microsecond */
 
@@ -93,10 +83,9 @@ static int collect(void **state)
 }
 
 /* Descriptions and statements agree, in the order of the models. */
-static void test_stated(void **state)
+TEST(stated)
 {
-	(void)state;
-	for (size_t i = 0, m = 0; i < ARRAY_SIZE(stated); i++, m++) {
+	for (size_t i = 0, m = 0; i < COUNT(stated); i++, m++) {
 		const struct facts *want = &stated[i], *is;
 
 		while (m < nall && strcmp(all[m].name, want->name) != 0)
@@ -199,12 +188,11 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-static void test_new(void **state)
+TEST(new)
 {
 	struct err e = {0};
 	struct hw *hw;
 
-	(void)state;
 	assert_int_equal(hw_new("pentium", 4, &hw, &e), -ENOENT);
 	assert_int_equal(hw_new("p6", 0, &hw, &e), -ERANGE);
 	assert_int_equal(hw_new("p6", 4097, &hw, &e), -ERANGE);
@@ -215,9 +203,8 @@ static void test_new(void **state)
 	hw_free(hw);
 }
 
-static void test_every_counter_counts_and_wraps(void **state)
+TEST(every_counter_counts_and_wraps)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
@@ -237,9 +224,8 @@ static void test_every_counter_counts_and_wraps(void **state)
 	}
 }
 
-static void test_enable_bit_is_needed(void **state)
+TEST(enable_bit_is_needed)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
@@ -256,9 +242,8 @@ static void test_enable_bit_is_needed(void **state)
 	}
 }
 
-static void test_privilege_levels(void **state)
+TEST(privilege_levels)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
@@ -275,11 +260,10 @@ static void test_privilege_levels(void **state)
 }
 
 /* However time is cut, each counter has counted what the truth says. */
-static void test_splitting_time_changes_nothing(void **state)
+TEST(splitting_time_changes_nothing)
 {
 	uint64_t seed = 0x9e3779b97f4a7c15;
 
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint64_t select = 0x42c | RUN; /* an event without a row: odd rates */
@@ -308,12 +292,11 @@ static void test_splitting_time_changes_nothing(void **state)
 	}
 }
 
-static void test_truth(void **state)
+TEST(truth)
 {
 	CLEANUP_HW struct hw *intel = make("intel_v4");
 	CLEANUP_HW struct hw *amd = make("amd_ext");
 
-	(void)state;
 	assert_int_equal(hw_truth(intel, 0x3c | RUN, 1000000), 3000000);
 	assert_int_equal(hw_truth(intel, 0x3c | EVTSEL_USR, 1), 2);
 	assert_int_equal(hw_truth(intel, 0xc0 | RUN, 999), 1998 + 499);
@@ -333,12 +316,11 @@ static void test_truth(void **state)
 		hw_truth(intel, 0x3c | RUN, 1000000));
 }
 
-static void test_time_ends(void **state)
+TEST(time_ends)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v5");
 	uint64_t slots = 0x1a4 | RUN;
 
-	(void)state;
 	wr(hw, 0x186, slots);
 	hw_advance(hw, HW_TIME_MAX - 1);
 	assert_int_equal(rd(hw, 0xc1), hw_truth(hw, slots, HW_TIME_MAX - 1) & (BIT(48) - 1));
@@ -349,11 +331,10 @@ static void test_time_ends(void **state)
 	assert_int_equal(knob(hw, "advance", "1"), -ERANGE);
 }
 
-static void test_legacy_writes_extend_the_sign(void **state)
+TEST(legacy_writes_extend_the_sign)
 {
 	static const uint32_t fixed0 = 0x309;
 
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (!f->intel)
 			continue;
@@ -361,7 +342,7 @@ static void test_legacy_writes_extend_the_sign(void **state)
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint32_t regs[] = {0xc1, f->nfixed ? fixed0 : 0xc2};
 
-		for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
+		for (size_t i = 0; i < COUNT(regs); i++) {
 			wr(hw, regs[i], 0x7fffffff);
 			assert_int_equal(rd(hw, regs[i]), 0x7fffffff);
 			wr(hw, regs[i], 0x80000001);
@@ -372,9 +353,8 @@ static void test_legacy_writes_extend_the_sign(void **state)
 	}
 }
 
-static void test_full_width_writes(void **state)
+TEST(full_width_writes)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (!f->intel)
 			continue;
@@ -396,9 +376,8 @@ static void test_full_width_writes(void **state)
 	}
 }
 
-static void test_amd_writes_are_full(void **state)
+TEST(amd_writes_are_full)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (f->intel)
 			continue;
@@ -410,9 +389,8 @@ static void test_amd_writes_are_full(void **state)
 	}
 }
 
-static void test_intel_selector_reserved_bits_fault(void **state)
+TEST(intel_selector_reserved_bits_fault)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (!f->intel)
 			continue;
@@ -430,9 +408,8 @@ static void test_intel_selector_reserved_bits_fault(void **state)
 	}
 }
 
-static void test_amd_selector_reserved_bits_are_dropped(void **state)
+TEST(amd_selector_reserved_bits_are_dropped)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (f->intel)
 			continue;
@@ -449,11 +426,10 @@ static void test_amd_selector_reserved_bits_are_dropped(void **state)
 	}
 }
 
-static void test_p6_first_selector_gates_both(void **state)
+TEST(p6_first_selector_gates_both)
 {
 	CLEANUP_HW struct hw *hw = make("p6");
 
-	(void)state;
 	wr(hw, 0x187, 0xc0 | RUN);
 	hw_advance(hw, 1000);
 	assert_int_equal(rd(hw, 0xc2), 0);
@@ -468,21 +444,19 @@ static void test_p6_first_selector_gates_both(void **state)
 	assert_int_equal(rd(hw, 0xc2), INSTRUCTIONS);
 }
 
-static void test_intel_v1_enables_separately(void **state)
+TEST(intel_v1_enables_separately)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v1");
 
-	(void)state;
 	wr(hw, 0x187, 0xc0 | RUN);
 	hw_advance(hw, 1000);
 	assert_int_equal(rd(hw, 0xc2), INSTRUCTIONS);
 }
 
-static void test_fixed_counters(void **state)
+TEST(fixed_counters)
 {
 	static const uint64_t events[] = {0xc0, 0x3c, 0x13c, 0x1a4};
 
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
@@ -503,9 +477,8 @@ static void test_fixed_counters(void **state)
 	}
 }
 
-static void test_fixed_control_reserved_bits_fault(void **state)
+TEST(fixed_control_reserved_bits_fault)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (!f->intel || f->version < 2)
 			continue;
@@ -522,9 +495,8 @@ static void test_fixed_control_reserved_bits_fault(void **state)
 	}
 }
 
-static void test_global_control(void **state)
+TEST(global_control)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 		uint64_t bits = (BIT(f->ngp) - 1) | (BIT(f->nfixed) - 1) << 32;
@@ -553,9 +525,8 @@ static void test_global_control(void **state)
 	}
 }
 
-static void test_status(void **state)
+TEST(status)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
@@ -584,11 +555,10 @@ static void test_status(void **state)
 }
 
 /* The last event before the wrap, and the first after it. */
-static void test_overflow_at_the_edge(void **state)
+TEST(overflow_at_the_edge)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 
-	(void)state;
 	wr(hw, 0xc1, (uint64_t)-2000);
 	wr(hw, 0x186, 0xc0 | EVTSEL_EN | EVTSEL_USR);
 	hw_advance(hw, 999);
@@ -599,12 +569,11 @@ static void test_overflow_at_the_edge(void **state)
 	assert_int_equal(rd(hw, 0x38e), 1);
 }
 
-static void test_status_set_and_reserved(void **state)
+TEST(status_set_and_reserved)
 {
 	CLEANUP_HW struct hw *v2 = make("intel_v2");
 	CLEANUP_HW struct hw *v4 = make("intel_v4");
 
-	(void)state;
 	absent(v2, 0x391);
 	absent(v2, 0x392);
 	faults(v2, 0x390, BIT(58));
@@ -618,11 +587,10 @@ static void test_status_set_and_reserved(void **state)
 	assert_int_equal(rd(v4, 0x38e), BIT(32));
 }
 
-static void test_inuse(void **state)
+TEST(inuse)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 
-	(void)state;
 	assert_int_equal(rd(hw, 0x392), 0);
 	wr(hw, 0x188, 0xc0);
 	wr(hw, 0x38d, 0x030);
@@ -635,20 +603,18 @@ static void test_inuse(void **state)
 	faults(hw, 0x392, 0);
 }
 
-static void test_perf_capabilities(void **state)
+TEST(perf_capabilities)
 {
 	CLEANUP_HW struct hw *v3 = make("intel_v3");
 	CLEANUP_HW struct hw *v1 = make("intel_v1");
 
-	(void)state;
 	assert_int_equal(rd(v3, 0x345) & BIT(13), 0);
 	faults(v3, 0x345, 0);
 	absent(v1, 0x345);
 }
 
-static void test_amd_aliases(void **state)
+TEST(amd_aliases)
 {
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		if (f->intel || f->version < 1)
 			continue;
@@ -670,27 +636,25 @@ static void test_amd_aliases(void **state)
 	absent(legacy, 0xc0010008);
 }
 
-static void test_foreign_registers_are_absent(void **state)
+TEST(foreign_registers_are_absent)
 {
 	static const uint32_t never[] = {0, 0x600, 0x3f1, 0x1d9, 0xc0000080, 0x1900, UINT32_MAX};
 
-	(void)state;
 	for (const struct facts *f = all; f->name; f++) {
 		CLEANUP_HW struct hw *hw = make(f->name);
 
-		for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		for (size_t i = 0; i < COUNT(never); i++)
 			absent(hw, never[i]);
 		absent(hw, f->intel ? 0xc0010000 : 0x186);
 	}
 }
 
 /* Registers that only select hold a value per CPU; their reserved bits fault. */
-static void test_extras(void **state)
+TEST(extras)
 {
 	CLEANUP_HW struct hw *hw = make("skylake");
 	uint64_t v;
 
-	(void)state;
 	wr(hw, 0x1a6, 0x3fffff8fff);
 	wr(hw, 0x3f7, 0x7fff17);
 	assert_int_equal(rd(hw, 0x1a6), 0x3fffff8fff);
@@ -711,23 +675,21 @@ static void test_extras(void **state)
 	absent(hw, 0x3f7);
 }
 
-static void test_tsc(void **state)
+TEST(tsc)
 {
 	CLEANUP_HW struct hw *hw = make("p6");
 
-	(void)state;
 	hw_advance(hw, 1001);
 	assert_int_equal(rd(hw, 0x10), 2502);
 	faults(hw, 0x10, 0);
 }
 
-static void test_offline(void **state)
+TEST(offline)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 	uint32_t regs[4];
 	uint64_t v;
 
-	(void)state;
 	wr(hw, 0x186, 0x3c | RUN);
 	hw_advance(hw, 1000);
 	assert_int_equal(knob(hw, "offline", "0,2-3\n"), 0);
@@ -749,12 +711,11 @@ static void test_offline(void **state)
 }
 
 /* Linux disables all counters of an AMD CPU that comes online; Intel's are as they were. */
-static void test_online_again(void **state)
+TEST(online_again)
 {
 	CLEANUP_HW struct hw *amd = make("amd_v2");
 	CLEANUP_HW struct hw *intel = make("intel_v4");
 
-	(void)state;
 	wr(amd, 0xc0000301, 0x3f);
 	wr(intel, 0x38f, 0x700000003);
 	assert_int_equal(knob(amd, "offline", "0"), 0);
@@ -765,11 +726,10 @@ static void test_online_again(void **state)
 	assert_int_equal(rd(intel, 0x38f), 0x700000003);
 }
 
-static void test_fault(void **state)
+TEST(fault)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 
-	(void)state;
 	wr(hw, 0x187, 0x77);
 	assert_int_equal(knob(hw, "fault", "0x187,193-0xc2"), 0);
 	assert_shows(hw, "fault", "0xc1-0xc2,0x187\n");
@@ -783,12 +743,11 @@ static void test_fault(void **state)
 	assert_int_equal(rd(hw, 0x187), 0x77);
 }
 
-static void test_poke(void **state)
+TEST(poke)
 {
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 	uint64_t v;
 
-	(void)state;
 	assert_int_equal(knob(hw, "poke", " 2\t0x186  0x4300c0 \n"), 0);
 	assert_int_equal(hw_rdmsr(hw, 2, 0x186, &v), 0);
 	assert_int_equal(v, 0x4300c0);
@@ -802,18 +761,17 @@ static void test_poke(void **state)
 		hw, "poke", "write 'CPU ADDR VALUE' to set a register as another owner would\n");
 }
 
-static void test_advance_knob(void **state)
+TEST(advance_knob)
 {
 	CLEANUP_HW struct hw *hw = make("p6");
 
-	(void)state;
 	assert_int_equal(knob(hw, "advance", "1500\n"), 0);
 	assert_int_equal(knob(hw, "advance", "0x10"), 0);
 	assert_int_equal(hw_now(hw), 1516);
 	assert_shows(hw, "advance", "1516\n");
 }
 
-static void test_knobs_refuse_garbage(void **state)
+TEST(knobs_refuse_garbage)
 {
 	static const struct {
 		const char *knob, *text;
@@ -851,10 +809,9 @@ static void test_knobs_refuse_garbage(void **state)
 	struct text t = {0};
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(knob(hw, "offline", "1"), 0);
 	assert_int_equal(knob(hw, "fault", "0x10"), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		if (knob(hw, cases[i].knob, cases[i].text) != cases[i].rc)
 			fail_msg("%s '%s'", cases[i].knob, cases[i].text);
 	}
@@ -865,12 +822,11 @@ static void test_knobs_refuse_garbage(void **state)
 	assert_int_equal(hw_knob_show(hw, "msr", &t, &e), -ENOENT);
 }
 
-static void test_lists_are_normalized(void **state)
+TEST(lists_are_normalized)
 {
 	TEXT_CLEANUP struct text t = {0};
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 
-	(void)state;
 	assert_int_equal(knob(hw, "offline", "3,0-1,1,2"), 0);
 	assert_shows(hw, "offline", "0-3\n");
 	assert_int_equal(knob(hw, "fault", "0xfffffff0-0xffffffff,0xffffffff,1"), 0);
@@ -882,24 +838,22 @@ static void test_lists_are_normalized(void **state)
 	assert_int_equal(knob(hw, "fault", t.p), -ERANGE);
 }
 
-static void test_knob_names(void **state)
+TEST(knob_names)
 {
 	static const char *const names[] = {"advance", "offline", "fault", "poke"};
 	size_t n = 0;
 
-	(void)state;
 	for (; hw_knobs[n]; n++)
 		assert_string_equal(hw_knobs[n], names[n]);
-	assert_int_equal(n, ARRAY_SIZE(names));
+	assert_int_equal(n, COUNT(names));
 }
 
-static void test_log(void **state)
+TEST(log)
 {
 	TEXT_CLEANUP struct text t = {0};
 	CLEANUP_HW struct hw *hw = make("intel_v4");
 	uint64_t v;
 
-	(void)state;
 	hw_log(hw, &t);
 	wr(hw, 0x186, 0x4300c0);
 	rd(hw, 0x186);
@@ -928,7 +882,7 @@ static void assert_leaf(
 	assert_int_equal(out[3], d);
 }
 
-static void test_cpuid_intel(void **state)
+TEST(cpuid_intel)
 {
 	static const struct {
 		const char *name;
@@ -941,8 +895,7 @@ static void test_cpuid_intel(void **state)
 		{"intel_v5", 0x1b, 0x90661, BIT(15), 0x08300805, 0xf, 3 | 48 << 5 | BIT(15)},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP_HW struct hw *hw = make(cases[i].name);
 
 		assert_leaf(hw, 0, cases[i].max_leaf, 0x756e6547, 0x6c65746e, 0x49656e69);
@@ -957,18 +910,17 @@ static void test_cpuid_intel(void **state)
 	assert_leaf(v2, 0x80000022, 0x07280202, 0, 0, 3 | 40 << 5);
 }
 
-static void test_cpuid_p6(void **state)
+TEST(cpuid_p6)
 {
 	CLEANUP_HW struct hw *hw = make("p6");
 
-	(void)state;
 	assert_leaf(hw, 0, 3, 0x756e6547, 0x6c65746e, 0x49656e69);
 	assert_leaf(hw, 1, 0x683, 1 << 24, 0, 0x30);
 	assert_leaf(hw, 0xa, 0, 0, 0, 0);
 	assert_leaf(hw, 0x80000000, 0, 0, 0, 0);
 }
 
-static void test_cpuid_amd(void **state)
+TEST(cpuid_amd)
 {
 	static const struct {
 		const char *name;
@@ -983,8 +935,7 @@ static void test_cpuid_amd(void **state)
 			6 | 16 << 10 | 48 << 16, 0xfff},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP_HW struct hw *hw = make(cases[i].name);
 
 		assert_leaf(hw, 0, cases[i].max_leaf, 0x68747541, 0x444d4163, 0x69746e65);
@@ -999,47 +950,5 @@ static void test_cpuid_amd(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stated),
-		cmocka_unit_test(test_new),
-		cmocka_unit_test(test_every_counter_counts_and_wraps),
-		cmocka_unit_test(test_enable_bit_is_needed),
-		cmocka_unit_test(test_privilege_levels),
-		cmocka_unit_test(test_splitting_time_changes_nothing),
-		cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_time_ends),
-		cmocka_unit_test(test_legacy_writes_extend_the_sign),
-		cmocka_unit_test(test_full_width_writes),
-		cmocka_unit_test(test_amd_writes_are_full),
-		cmocka_unit_test(test_intel_selector_reserved_bits_fault),
-		cmocka_unit_test(test_amd_selector_reserved_bits_are_dropped),
-		cmocka_unit_test(test_p6_first_selector_gates_both),
-		cmocka_unit_test(test_intel_v1_enables_separately),
-		cmocka_unit_test(test_fixed_counters),
-		cmocka_unit_test(test_fixed_control_reserved_bits_fault),
-		cmocka_unit_test(test_global_control),
-		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_overflow_at_the_edge),
-		cmocka_unit_test(test_status_set_and_reserved),
-		cmocka_unit_test(test_inuse),
-		cmocka_unit_test(test_perf_capabilities),
-		cmocka_unit_test(test_amd_aliases),
-		cmocka_unit_test(test_foreign_registers_are_absent),
-		cmocka_unit_test(test_extras),
-		cmocka_unit_test(test_tsc),
-		cmocka_unit_test(test_offline),
-		cmocka_unit_test(test_online_again),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_poke),
-		cmocka_unit_test(test_advance_knob),
-		cmocka_unit_test(test_knobs_refuse_garbage),
-		cmocka_unit_test(test_lists_are_normalized),
-		cmocka_unit_test(test_knob_names),
-		cmocka_unit_test(test_log),
-		cmocka_unit_test(test_cpuid_intel),
-		cmocka_unit_test(test_cpuid_p6),
-		cmocka_unit_test(test_cpuid_amd),
-	};
-
-	return cmocka_run_group_tests(tests, collect, NULL);
+	return unit_run(collect, NULL);
 }

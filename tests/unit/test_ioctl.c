@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The packets of the clone file: bytes to commands, and their results to bytes. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "daemon/command/command.h"
 #include "daemon/command/ioctl.h"
 #include "perfmonfs/ioctl.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 /* A packet of @n structures; fails if it is refused. */
 static struct packet *packet(unsigned long cmd, const void *bytes, unsigned n)
@@ -74,7 +64,7 @@ static void back(struct packet *p, void *bytes, size_t size)
 	free(p);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		unsigned long cmd;
@@ -101,7 +91,6 @@ static void test_refused(void **state)
 	};
 	static const unsigned char zeros[256];
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct err e = {0};
 		struct packet *p = packet_new((unsigned)cases[i].cmd, zeros, cases[i].size, &e);
@@ -112,9 +101,8 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-	(void)state;
 	assert_int_equal(sizeof(struct pfm_ioc_setup), 128);
 	assert_int_equal(sizeof(struct pfm_ioc_pmc), 48);
 	assert_int_equal(sizeof(struct pfm_ioc_pmd), 176);
@@ -126,7 +114,7 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct pfm_ioc_info), 32);
 }
 
-static void test_which_write(void **state)
+TEST(which_write)
 {
 	static const unsigned char zeros[256];
 	static const unsigned long reads[] = {
@@ -136,7 +124,6 @@ static void test_which_write(void **state)
 		PFM_IOC_CREATE_EVTSETS, PFM_IOC_DELETE_EVTSETS, PFM_IOC_UNLOAD, PFM_IOC_SETUP,
 		PFM_IOC_SIGNAL, PFM_IOC_WRITE_PMCS_V06};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(reads) + COUNT(writes); i++) {
 		bool read = i < COUNT(reads);
 		struct packet *p = packet(read ? reads[i] : writes[i - COUNT(reads)], zeros, 1);
@@ -162,13 +149,12 @@ static const struct pfm_ioc_pmd full = {
 	.random_seed = 14,
 };
 
-static void test_write_pmds(void **state)
+TEST(write_pmds)
 {
 	struct pfm_ioc_pmd two[2] = {full, full}, out[2];
 	struct command cmd;
 	struct packet *p;
 
-	(void)state;
 	two[0].flags |= PFM_IOC_RETFL_EINVAL; /* From an earlier call. */
 	two[1].flags = PFM_IOC_REGFL_KEEP_NOTICE;
 	p = packet(PFM_IOC_WRITE_PMDS, two, 2);
@@ -198,14 +184,13 @@ static void test_write_pmds(void **state)
 	assert_memory_equal(out, two, sizeof(out));
 }
 
-static void test_write_pmcs(void **state)
+TEST(write_pmcs)
 {
 	struct pfm_ioc_pmc pmcs[] = {
 		{.num = 1, .set = 2, .value = 3}, {.num = 4, .flags = PFM_IOC_REGFL_NO_EMUL64}};
 	struct packet *p = packet(PFM_IOC_WRITE_PMCS, pmcs, 2);
 	struct command cmd = next(p);
 
-	(void)state;
 	assert_int_equal(cmd.verb, CMD_WRITE);
 	assert_int_equal(cmd.vector.nregs, 2);
 	for (unsigned i = 0; i < 2; i++) {
@@ -220,13 +205,12 @@ static void test_write_pmcs(void **state)
 	back(p, NULL, 0); /* Nothing changed. */
 }
 
-static void test_write_pmcs_v06(void **state)
+TEST(write_pmcs_v06)
 {
 	struct pfm_ioc_pmd one = full;
 	struct command cmd;
 	struct packet *p;
 
-	(void)state;
 	one.flags |= PFM_IOC_REGFL_NO_EMUL64;
 	p = packet(PFM_IOC_WRITE_PMCS_V06, &one, 1);
 	cmd = next(p);
@@ -242,13 +226,12 @@ static void test_write_pmcs_v06(void **state)
 	free(p);
 }
 
-static void test_read_pmds(void **state)
+TEST(read_pmds)
 {
 	struct pfm_ioc_pmd two[2] = {full, full}, out[2];
 	struct command cmd;
 	struct packet *p;
 
-	(void)state;
 	memset(two[1].reserved, 0xff, sizeof(two[1].reserved)); /* Only the number matters. */
 	p = packet(PFM_IOC_READ_PMDS, two, 2);
 	cmd = next(p);
@@ -272,7 +255,7 @@ static void test_read_pmds(void **state)
 }
 
 /* Elements before the failed one are done, elements after it are unchanged. */
-static void test_faults(void **state)
+TEST(faults)
 {
 	static const struct {
 		enum cmd_fault fault;
@@ -284,7 +267,6 @@ static void test_faults(void **state)
 		{FAULT_REFUSED, EACCES, EACCES, PFM_IOC_RETFL_EINVAL},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct pfm_ioc_pmd in[3] = {{0}}, out[3];
 		struct command cmd;
@@ -305,27 +287,25 @@ static void test_faults(void **state)
 }
 
 /* An error that belongs to no element. */
-static void test_fault_of_none(void **state)
+TEST(fault_of_none)
 {
 	struct pfm_ioc_pmd in[2] = {{.value = 5}, {.value = 6}}, out[2];
 	struct packet *p = packet(PFM_IOC_READ_PMDS, in, 2);
 	struct command cmd = next(p);
 
-	(void)state;
 	assert_int_equal(failed(p, &cmd, EINTR), EINTR);
 	back(p, out, sizeof(out));
 	assert_memory_equal(out, in, sizeof(out));
 }
 
 /* An invalid element is refused after those before it are done. */
-static void test_bad_element(void **state)
+TEST(bad_element)
 {
 	struct pfm_ioc_pmc in[3] = {{0}}, out[3];
 	struct command cmd;
 	struct packet *p;
 	struct err e;
 
-	(void)state;
 	in[1].reserved[3] = 1;
 	p = packet(PFM_IOC_WRITE_PMCS, in, 3);
 	cmd = next(p);
@@ -348,16 +328,15 @@ static void test_bad_element(void **state)
 	assert_memory_equal(out, in, sizeof(out));
 }
 
-static void test_no_elements(void **state)
+TEST(no_elements)
 {
 	struct packet *p = packet(PFM_IOC_WRITE_PMDS, NULL, 0);
 
-	(void)state;
 	assert_end(p);
 	back(p, NULL, 0);
 }
 
-static void test_sets(void **state)
+TEST(sets)
 {
 	struct pfm_ioc_setdesc in[] = {{.id = 1, .flags = 2, .timeout = 5},
 		{.id = 2, .id_next = 1, .flags = 4 | 8 | PFM_IOC_SETFL_KEEP},
@@ -367,7 +346,6 @@ static void test_sets(void **state)
 	struct command cmd = next(p), none = {0};
 	struct err e;
 
-	(void)state;
 	assert_int_equal(cmd.verb, CMD_EVTSET_NEW);
 	assert_int_equal(cmd.evtset.there, EVTSET_RENEW);
 	assert_int_equal(cmd.evtset.id, 1);
@@ -390,13 +368,12 @@ static void test_sets(void **state)
 	assert_memory_equal(out, in, sizeof(out));
 }
 
-static void test_delete_sets(void **state)
+TEST(delete_sets)
 {
 	struct pfm_ioc_setdesc in[] = {{.id = 1}, {.id = 9}}, out[2];
 	struct packet *p = packet(PFM_IOC_DELETE_EVTSETS, in, 2);
 	struct command cmd = next(p);
 
-	(void)state;
 	assert_int_equal(cmd.verb, CMD_EVTSET_DELETE);
 	assert_int_equal(cmd.evtset.id, 1);
 	done(p, &cmd);
@@ -409,13 +386,12 @@ static void test_delete_sets(void **state)
 	assert_memory_equal(out, in, sizeof(out));
 }
 
-static void test_set_info(void **state)
+TEST(set_info)
 {
 	struct pfm_ioc_setinfo in = {.id = 7, .flags = ~0U, .runs = 1}, out;
 	struct packet *p = packet(PFM_IOC_GETINFO_EVTSETS, &in, 1);
 	struct command cmd = next(p);
 
-	(void)state;
 	assert_int_equal(cmd.verb, CMD_EVTSET_READ);
 	assert_int_equal(cmd.evtset.id, 7);
 	cmd.evtset = (struct cmd_evtset){
@@ -448,7 +424,7 @@ static void test_set_info(void **state)
 	assert_memory_equal(&out, &in, sizeof(out));
 }
 
-static void test_load(void **state)
+TEST(load)
 {
 	static const struct {
 		uint32_t target;
@@ -457,7 +433,6 @@ static void test_load(void **state)
 	} cases[] = {{0, true, 0}, {3, true, 0}, {UINT32_MAX, true, 0}, {0, false, EINVAL},
 		{77, false, 0}, {UINT32_MAX, false, ESRCH}};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct pfm_ioc_load in = {.target = cases[i].target, .set = 4};
 		struct packet *p = packet(PFM_IOC_LOAD, &in, 1);
@@ -479,7 +454,7 @@ static void test_load(void **state)
 }
 
 /* Flags and a CPU mask, for threads. */
-static void test_load_thread(void **state)
+TEST(load_thread)
 {
 	static const struct {
 		uint32_t flags;
@@ -506,7 +481,6 @@ static void test_load_thread(void **state)
 		{PFM_IOC_LOADFL_TAKEN, {1}, 0, true, 0},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct {
 			struct pfm_ioc_load load;
@@ -538,13 +512,12 @@ static void test_load_thread(void **state)
 }
 
 /* The flag is set, and cleared by the next load that does not fail for that reason. */
-static void test_load_taken(void **state)
+TEST(load_taken)
 {
 	struct pfm_ioc_load load = {.target = 7, .flags = PFM_IOC_LOADFL_FOLLOW};
 	struct packet *p = packet(PFM_IOC_LOAD, &load, 1);
 	struct command cmd = next(p);
 
-	(void)state;
 	cmd.load.taken = true;
 	assert_int_equal(failed(p, &cmd, EBUSY), EBUSY);
 	back(p, &load, sizeof(load));
@@ -560,7 +533,7 @@ static void test_load_taken(void **state)
 	back(p, NULL, 0); /* The structure may be constant. */
 }
 
-static void test_info(void **state)
+TEST(info)
 {
 	static const struct {
 		struct ctx_info info;
@@ -582,7 +555,6 @@ static void test_info(void **state)
 				.set = 9}},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct pfm_ioc_info out;
 		struct packet *p;
@@ -601,7 +573,7 @@ static void test_info(void **state)
 	}
 }
 
-static void test_bare(void **state)
+TEST(bare)
 {
 	static const struct {
 		unsigned long cmd;
@@ -612,7 +584,6 @@ static void test_bare(void **state)
 	struct command cmd;
 	struct packet *p;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		p = packet(cases[i].cmd, NULL, 1);
 		cmd = next(p);
@@ -628,7 +599,7 @@ static void test_bare(void **state)
 	free(p);
 }
 
-static void test_setup(void **state)
+TEST(setup)
 {
 	struct {
 		struct pfm_ioc_setup s;
@@ -645,7 +616,6 @@ static void test_setup(void **state)
 	struct packet *p;
 	struct err e;
 
-	(void)state;
 	p = packet_new(nr, &in, sizeof(in), &e);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_SETUP);
@@ -663,11 +633,10 @@ static void test_setup(void **state)
 }
 
 /* Each fault alone is refused; then the packet is returned as it came. */
-static void test_setup_refused(void **state)
+TEST(setup_refused)
 {
 	struct pfm_ioc_setup cases[4] = {{.flags = 0x40}, {.arg_size = 1}, {.reserved = {1}}};
 
-	(void)state;
 	memset(cases[3].format, 'x', sizeof(cases[3].format));
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct packet *p = packet(PFM_IOC_SETUP, &cases[i], 1);
@@ -681,7 +650,7 @@ static void test_setup_refused(void **state)
 	}
 }
 
-static void test_signal(void **state)
+TEST(signal)
 {
 	static const struct {
 		struct pfm_ioc_signal in;
@@ -698,7 +667,6 @@ static void test_signal(void **state)
 		{{.sig = 1, .reserved = {0, 1}}, false},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const struct pfm_ioc_signal *in = &cases[i].in;
 		struct packet *p = packet(PFM_IOC_SIGNAL, in, 1);
@@ -724,7 +692,7 @@ static void test_signal(void **state)
 	}
 
 /* What must be zero, or has bits that no one may set yet: each alone is enough to be refused. */
-static void test_must_be_zero(void **state)
+TEST(must_be_zero)
 {
 	static const struct {
 		unsigned long cmd;
@@ -752,7 +720,6 @@ static void test_must_be_zero(void **state)
 		NONE(PFM_IOC_SIGNAL, pfm_ioc_signal, reserved),
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		/* A flag that none of them knows, or any byte. */
 		bool flags = cases[i].n == 4 && cases[i].offs < 16;
@@ -772,35 +739,4 @@ static void test_must_be_zero(void **state)
 			free(p);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_which_write),
-		cmocka_unit_test(test_write_pmds),
-		cmocka_unit_test(test_write_pmcs),
-		cmocka_unit_test(test_write_pmcs_v06),
-		cmocka_unit_test(test_read_pmds),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_fault_of_none),
-		cmocka_unit_test(test_bad_element),
-		cmocka_unit_test(test_no_elements),
-		cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_delete_sets),
-		cmocka_unit_test(test_set_info),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_load_thread),
-		cmocka_unit_test(test_load_taken),
-		cmocka_unit_test(test_info),
-		cmocka_unit_test(test_bare),
-		cmocka_unit_test(test_setup),
-		cmocka_unit_test(test_setup_refused),
-		cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_must_be_zero),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,28 +5,19 @@
  * for most.
  */
 #include "daemon/percpu/ip_sampler.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "backend/perf/perf.h"
 #include "backend/sysfs/sysfs.h"
@@ -174,7 +165,7 @@ static bool ticks_within(struct ip_sampler *w, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-static void test_burner(void **state)
+TEST(burner)
 {
 	enum { ENOUGH = 40 };
 	struct burner *b = burner_new();
@@ -183,7 +174,6 @@ static void test_burner(void **state)
 	unsigned right = 0, inside = 0;
 	uint64_t last = 0, until = now() + 30000 * MSEC;
 
-	(void)state;
 	/* The number of samples depends on other load: this thread polls only when it runs. */
 	while (right < ENOUGH && now() < until) {
 		assert_true(ticks_within(w, TICK_MS_MAX));
@@ -208,7 +198,7 @@ static void test_burner(void **state)
 }
 
 /* The thread that is busy has a stack: the function, and what has called it. */
-static void test_stacks(void **state)
+TEST(stacks)
 {
 	struct burner *b = burner_new();
 	struct ip_sampler *w =
@@ -217,7 +207,6 @@ static void test_stacks(void **state)
 	unsigned inside = 0, callers = 0;
 	uint64_t until = now() + 30000 * MSEC;
 
-	(void)state;
 	assert_true(ip_sampler_has_stacks(w));
 	while (inside < 20 && now() < until) {
 		assert_true(ticks_within(w, TICK_MS_MAX));
@@ -237,13 +226,12 @@ static void test_stacks(void **state)
 	burner_free(b);
 }
 
-static void test_not_oneself(void **state)
+TEST(not_oneself)
 {
 	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {.ip = 1, .known = 1};
 	uint64_t until = now() + 50 * MSEC;
 
-	(void)state;
 	while (now() < until)
 		;
 	ip_sampler_read(w, &where, NULL, NULL);
@@ -254,13 +242,12 @@ static void test_not_oneself(void **state)
 	ip_sampler_free(w);
 }
 
-static void test_idle(void **state)
+TEST(idle)
 {
 	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {.pid = 1};
 	uint64_t until = now() + 5000 * MSEC;
 
-	(void)state;
 	while (!(where.known && !where.pid) && now() < until) {
 		ticks_within(w, 100);
 		ip_sampler_read(w, &where, NULL, NULL);
@@ -274,13 +261,12 @@ static void test_idle(void **state)
 	assert_true(where.ip >> 63);
 }
 
-static void test_pause(void **state)
+TEST(pause)
 {
 	struct ip_sampler *w = sampler_open(MSEC, false);
 	pfm_smpl_where_t where = {0};
 	uint64_t then;
 
-	(void)state;
 	assert_true(ticks_within(w, TICK_MS_MAX));
 	ip_sampler_set_period(w, 0);
 	ip_sampler_read(w, &where, NULL, NULL);
@@ -297,12 +283,11 @@ static void test_pause(void **state)
 }
 
 /* Pauses in the middle of a period do not prevent ticks. */
-static void test_pauses(void **state)
+TEST(pauses)
 {
 	struct ip_sampler *w = sampler_open(20 * MSEC, false);
 	unsigned rounds = 0;
 
-	(void)state;
 	do {
 		ip_sampler_pause(w);
 		usleep(1000);
@@ -313,14 +298,13 @@ static void test_pauses(void **state)
 }
 
 /* Needs a busy thread: on an idle CPU the kernel soon stops sampling. */
-static void test_overrun(void **state)
+TEST(overrun)
 {
 	struct burner *b = burner_new();
 	struct ip_sampler *w = sampler_open(MSEC / 10, false);
 	pfm_smpl_where_t where = {0};
 	uint64_t emptied = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 20 && !ip_sampler_lost(w); i++) {
 		usleep(500000);
 		emptied = now();
@@ -397,12 +381,11 @@ static uint64_t lead_life(struct life *l)
 	return lost;
 }
 
-static void test_events(void **state)
+TEST(events)
 {
 	unsigned at, tries = 0;
 	struct life l;
 
-	(void)state;
 	while (lead_life(&l))
 		assert_true(++tries < 100);
 	at = position(&l, 0, PFM_EVENT_COMM, "pfm_life");
@@ -421,13 +404,12 @@ static int paranoid(void)
 	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct err e = {0};
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(ip_sampler_probe(&e), 0);
 	if (paranoid() <= 0) {
 		print_message("# not tried: perf_event_paranoid lets everyone\n");
@@ -622,14 +604,13 @@ static uint32_t worker_tid(void)
 	return 0;
 }
 
-static void test_samples(void **state)
+TEST_WITH(sampling_begin, sampling_end, samples)
 {
 	struct burner *b = burner_new();
 	unsigned right = 0, inside = 0;
 	uint32_t worker;
 	uint64_t least, most, ran, own, unseen;
 
-	(void)state;
 	load(&plain);
 	worker = worker_tid();
 	own = cpu_time_of(worker);
@@ -662,12 +643,11 @@ static void test_samples(void **state)
 }
 
 /* Kernel addresses need the right to count at kernel level. */
-static void test_kernel(void **state)
+TEST_WITH(sampling_begin, sampling_end, kernel)
 {
 	static char page[1 << 20];
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
@@ -712,12 +692,11 @@ static void run_true(void)
 }
 
 /* Events while the context is running. */
-static void test_sampled_events(void **state)
+TEST_WITH(sampling_begin, sampling_end, sampled_events)
 {
 	enum { TIMES = 20 };
 	uint64_t lost;
 
-	(void)state;
 	load(&eventful);
 	run_true();
 	assert_int_equal(sampler.buf.execs, 0);
@@ -733,11 +712,10 @@ static void test_sampled_events(void **state)
 }
 
 /* A format that fails to record an event masks its context. */
-static void test_failing(void **state)
+TEST_WITH(sampling_begin, sampling_end, failing)
 {
 	struct job job = {0};
 
-	(void)state;
 	load(&eventful);
 	sampler.buf.fails = true;
 	run_verb(CMD_START);
@@ -754,21 +732,6 @@ static void test_failing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_burner),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_not_oneself),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_pause),
-		cmocka_unit_test(test_pauses),
-		cmocka_unit_test(test_overrun),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test_setup_teardown(test_samples, sampling_begin, sampling_end),
-		cmocka_unit_test_setup_teardown(test_kernel, sampling_begin, sampling_end),
-		cmocka_unit_test_setup_teardown(test_sampled_events, sampling_begin, sampling_end),
-		cmocka_unit_test_setup_teardown(test_failing, sampling_begin, sampling_end),
-	};
 	struct err e;
 
 	if (ip_sampler_probe(&e) < 0) {
@@ -777,5 +740,5 @@ int main(void)
 	}
 	cpu = sysfs_cpu_first();
 	bind_here();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -4,17 +4,10 @@
  * not have: buffers, and those that restrict what all counters count. test_core.c and others try
  * the rest on all models.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/sim/sim.h"
 #include "daemon/core/image.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world_sets.h"
 
 #define PMC(n)   (PMU_IPF_PMC + (n))
@@ -108,11 +101,10 @@ static struct pmu itanium2(void)
 }
 
 /* Table 5.1 of the specification, and the mapping of the others (5.1). */
-static void test_numbers(void **state)
+TEST(numbers)
 {
 	struct pmu pmu = itanium2();
 
-	(void)state;
 	assert_int_equal(pmu.space, PMU_SPACE_IPF);
 	assert_int_equal(pmu.counter_width, 47);
 	for (unsigned i = 0; i < pmu.npmcs; i++) {
@@ -136,7 +128,7 @@ static void test_numbers(void **state)
 }
 
 /* A description is for the registers that there are. */
-static void test_spaces(void **state)
+TEST(spaces)
 {
 	const struct backend_conf wrong[] = {{.model = "intel_v4", .pmu = "itanium2"},
 		{.model = "itanium2", .pmu = "intel_arch_v4"}};
@@ -144,7 +136,6 @@ static void test_spaces(void **state)
 	struct backend *be;
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(sim_backend_ops.open(&wrong[i], &be, &e), -EINVAL);
 		assert_non_null(strstr(e.text, "do not have its registers"));
@@ -154,7 +145,7 @@ static void test_spaces(void **state)
 	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
 }
 
-static void test_validate(void **state)
+TEST(validate)
 {
 	static const struct {
 		unsigned num;
@@ -164,7 +155,6 @@ static void test_validate(void **state)
 	struct pmu good = itanium2(), pmu;
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		int p = pmu_find_pmc(&good, bits[i].num);
 
@@ -190,12 +180,11 @@ static void test_validate(void **state)
 	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
 }
 
-static void test_counts(void **state)
+TEST(counts)
 {
 	CLEANUP_HW struct hw *hw = make();
 	uint64_t v;
 
-	(void)state;
 	assert_int_equal(count(hw, INSTRUCTIONS), NALL * RATE);
 	assert_int_equal(count(hw, NOPS), NNOPS * RATE);
 	assert_int_equal(count(hw, LOADS), NLOADS * RATE);
@@ -218,11 +207,10 @@ static void test_counts(void **state)
 }
 
 /* Counters have 47 bits, and are read sign-extended. */
-static void test_overflow(void **state)
+TEST(overflow)
 {
 	CLEANUP_HW struct hw *hw = make();
 
-	(void)state;
 	wr(hw, PMD(6), WRAP - 1);
 	assert_int_equal(rd(hw, PMD(6)), ~0ULL);
 	wr(hw, PMC(6), INSTRUCTIONS << 8 | PM | USER);
@@ -233,12 +221,11 @@ static void test_overflow(void **state)
 }
 
 /* With oi, an overflow freezes all at that moment, until PMC0.fr is cleared. */
-static void test_freeze(void **state)
+TEST(freeze)
 {
 	CLEANUP_HW struct hw *hw = make();
 	uint64_t other;
 
-	(void)state;
 	wr(hw, PMC(4), INSTRUCTIONS << 8 | PM | OI | USER);
 	wr(hw, PMC(5), NOPS << 8 | PM | USER);
 	wr(hw, PMD(4), WRAP - NALL * RATE); /* In one microsecond. */
@@ -259,11 +246,10 @@ static void test_freeze(void **state)
 /* PMC8: major opcode 4 (bits 40:37) on M units: loads and stores. */
 #define MEMORY_OPCODE (1ULL << 63 | 4ULL << (33 + 23) | (0x7fffffULL << 3) | 5)
 
-static void test_opcodes(void **state)
+TEST(opcodes)
 {
 	CLEANUP_HW struct hw *hw = make();
 
-	(void)state;
 	wr(hw, PMC(8), MEMORY_OPCODE);
 	assert_int_equal(count(hw, INSTRUCTIONS), (NLOADS + NSTORES) * RATE);
 	/* Pair 1 has the other matcher; pair 2 this one. */
@@ -279,11 +265,10 @@ static void test_opcodes(void **state)
 	assert_int_equal(count(hw, CYCLES), 3000);
 }
 
-static void test_code_ranges(void **state)
+TEST(code_ranges)
 {
 	CLEANUP_HW struct hw *hw = make();
 
-	(void)state;
 	/* Bundle 1: two loads and an addition. */
 	wr(hw, IBR(0), CODE + 16);
 	wr(hw, IBR(1), (MASK56 & ~0xfULL) | USER_PLM);
@@ -315,11 +300,10 @@ static void test_code_ranges(void **state)
 	assert_int_equal(count(hw, NOPS), NNOPS * RATE);
 }
 
-static void test_data_ranges(void **state)
+TEST(data_ranges)
 {
 	CLEANUP_HW struct hw *hw = make();
 
-	(void)state;
 	/* The words 2 and 3: one is loaded, one stored. */
 	wr(hw, DBR(0), DATA + 16);
 	wr(hw, DBR(1), (MASK56 & ~0xfULL) | USER_PLM);
@@ -333,13 +317,12 @@ static void test_data_ranges(void **state)
 
 #define ALL_BRANCHES 0x3f00ULL
 
-static void test_branches(void **state)
+TEST(branches)
 {
 	static const uint64_t pairs[2][2] = {
 		{(CODE + 48) | 9, CODE + 64}, {(CODE + 112) | 9, CODE}};
 	CLEANUP_HW struct hw *hw = make();
 
-	(void)state;
 	wr(hw, PMC(12), ALL_BRANCHES | PM | USER);
 	hw_advance(hw, 15); /* Three branches, one each 5 ns. */
 	assert_int_equal(rd(hw, PMD(16)), 6);
@@ -393,11 +376,10 @@ static void finish(struct world *w)
 
 /* What others have left in PMC8 and the breakpoint registers does not restrict the counts, and is
  * there again in the end. */
-static void test_left_behind(void **state)
+TEST(left_behind)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, model());
 	world_poke(&w, PMC(14), 0);
 	world_poke(&w, IBR(0), 0x1230);
@@ -424,12 +406,11 @@ static void test_left_behind(void **state)
 }
 
 /* Breakpoints of a debugger (5.6.2): a context that needs the registers is not loaded. */
-static void test_debugger(void **state)
+TEST(debugger)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	world_open(&w, model());
 	world_poke(&w, IBR(5), 1ULL << 63);
 	world_poke(&w, DBR(3), 1ULL << 62);
@@ -456,7 +437,7 @@ static void test_debugger(void **state)
 
 /* Each register that restricts, taken by another program while counters count: all are lost, and it
  * keeps what the other has written. */
-static void test_stolen(void **state)
+TEST(stolen)
 {
 	static const struct {
 		unsigned num;
@@ -464,7 +445,6 @@ static void test_stolen(void **state)
 	} stolen[] = {{0, 1}, {8, 0}, {9, 0x3fffffff}, {13, 0}, {14, 0}, {15, 0xf}};
 	struct world w;
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(stolen) / sizeof(stolen[0]); i++) {
 		uint32_t addr = PMC(stolen[i / 2].num);
 		uint64_t value, taken;
@@ -488,11 +468,10 @@ static void test_stolen(void **state)
 }
 
 /* A set that is switched to after such a theft does not count. */
-static void test_stolen_set(void **state)
+TEST(stolen_set)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, model());
 	WANT(&w, 0, world_set(&w, CMD_EVTSET_NEW, 1));
 	world_set_timed(&w, 0, 1000000);
@@ -518,11 +497,10 @@ static void test_stolen_set(void **state)
 }
 
 /* 64 bits over 47, and an overflow that the hardware tells in PMC0, which is cleared in the end. */
-static void test_wide(void **state)
+TEST(wide)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, model());
 	select_event(&w, 5, NOPS, WRAP - 1000);
 	WANT(&w, 0, world_do(&w, CMD_LOAD));
@@ -535,13 +513,12 @@ static void test_wide(void **state)
 
 /* Buffers show what is in the registers, are kept by each set, and are written when they are
  * reset. */
-static void test_buffers(void **state)
+TEST(buffers)
 {
 	const struct pmd_conf overflows = {.short_reset = -1000ULL};
 	struct pmd_conf conf = overflows;
 	struct world w;
 
-	(void)state;
 	regset_add(&conf.reset, 16);
 	regset_add(&conf.smpl, 16);
 	world_open(&w, model());
@@ -573,7 +550,7 @@ static void test_buffers(void **state)
 }
 
 /* PMC8, 13 and 14, whichever comes last (Linux's check_case1); in other sets, they may differ. */
-static void test_illegal(void **state)
+TEST(illegal)
 {
 	static const struct {
 		unsigned num;
@@ -582,7 +559,6 @@ static void test_illegal(void **state)
 		{13, 0x2078fefefefe, {0x78fefefefe, 0}},
 		{14, 0xdb60db60db60db6, {0xdb60db60db60db4, 0xdb60db60db60da6}}};
 
-	(void)state;
 	for (unsigned last = 0; last < 3; last++)
 		for (unsigned bit = 0; bit < 2; bit++) {
 			struct world w;
@@ -605,29 +581,4 @@ static void test_illegal(void **state)
 			WANT(&w, 0, world_write_in(&w, 1, false, pmcs[last].num, value));
 			world_close(&w);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_spaces),
-		cmocka_unit_test(test_validate),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_freeze),
-		cmocka_unit_test(test_opcodes),
-		cmocka_unit_test(test_code_ranges),
-		cmocka_unit_test(test_data_ranges),
-		cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_left_behind),
-		cmocka_unit_test(test_debugger),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_stolen_set),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_illegal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* The journal: registers of a killed daemon are restored, other registers are unchanged. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "backend/msr/msr.h"
 #include "backend/msr/journal.h"
 #include "backend/msr/journal_format.h"
+#include "backend/msr/msr.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "tests/unit/fake_msr.h"
+#include "tests/unit/unit.h"
 
 enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, STATUS = 0x38e, GLOBAL = 0x38f };
 
@@ -171,7 +160,7 @@ static pid_t killed_daemon(struct bench *b)
 	return pid;
 }
 
-static void test_orderly(void **state)
+TEST_WITH(setup, teardown, orderly)
 {
 	struct bench *b = *state;
 	struct backend *be = open_backend(b);
@@ -186,7 +175,7 @@ static void test_orderly(void **state)
 }
 
 /* Registers that are not persistent have no journal, and do not use that of others. */
-static void test_not_lasting(void **state)
+TEST_WITH(setup, teardown, not_lasting)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -200,7 +189,7 @@ static void test_not_lasting(void **state)
 	assert_int_equal(files_in(b->run), 1);
 }
 
-static void test_killed(void **state)
+TEST_WITH(setup, teardown, killed)
 {
 	struct bench *b = *state;
 	struct fake *f = b->f;
@@ -224,7 +213,7 @@ static void test_killed(void **state)
 	assert_int_equal(f->nopen, 0);
 }
 
-static void test_killed_cpu_offline(void **state)
+TEST_WITH(setup, teardown, killed_cpu_offline)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -247,7 +236,7 @@ static void test_killed_cpu_offline(void **state)
 }
 
 /* What is pending survives daemons during which its CPU is offline all the time. */
-static void test_killed_cpu_offline_twice(void **state)
+TEST_WITH(setup, teardown, killed_cpu_offline_twice)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -284,7 +273,7 @@ static bool is_unrestored(struct backend *be, unsigned cpu)
 
 /* An attempt to use what could not be restored fails, and what gives up its own does not give up
  * that. */
-static void test_left_and_wanted_again(void **state)
+TEST_WITH(setup, teardown, left_and_wanted_again)
 {
 	struct bench *b = *state;
 	struct backend *be = open_backend(b);
@@ -316,7 +305,7 @@ static void test_left_and_wanted_again(void **state)
 }
 
 /* The CPU goes offline just before its registers are restored, and is online again just after. */
-static void test_online_again_at_once(void **state)
+TEST_WITH(setup, teardown, online_again_at_once)
 {
 	struct bench *b = *state;
 	struct backend *be = open_backend(b);
@@ -338,7 +327,7 @@ static void test_online_again_at_once(void **state)
 }
 
 /* A register that faults is kept, and is restored by the first start for which it does not. */
-static void test_killed_fault(void **state)
+TEST_WITH(setup, teardown, killed_fault)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -364,7 +353,7 @@ static void test_killed_fault(void **state)
 }
 
 /* Registers that the present description lacks are kept for one that has them. */
-static void test_killed_other_pmu(void **state)
+TEST_WITH(setup, teardown, killed_other_pmu)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -387,7 +376,7 @@ static void test_killed_other_pmu(void **state)
 }
 
 /* The overflow status of counters that were reserved is cleared, that of others is not. */
-static void test_killed_overflowed(void **state)
+TEST_WITH(setup, teardown, killed_overflowed)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -402,7 +391,7 @@ static void test_killed_overflowed(void **state)
 }
 
 /* Counters that the kernel's perf has taken since are left to it. */
-static void test_killed_taken(void **state)
+TEST_WITH(setup, teardown, killed_taken)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -425,7 +414,7 @@ static void test_killed_taken(void **state)
 }
 
 /* As in a container, where a daemon may have the pid of the dead one. */
-static void test_killed_same_pid(void **state)
+TEST_WITH(setup, teardown, killed_same_pid)
 {
 	struct bench *b = *state;
 	char from[96], to[96];
@@ -445,7 +434,7 @@ static void test_killed_same_pid(void **state)
 }
 
 /* If writes are refused, the journal stays, and the next start restores. */
-static void test_killed_then_refused(void **state)
+TEST_WITH(setup, teardown, killed_then_refused)
 {
 	struct bench *b = *state;
 	struct backend *be = NULL;
@@ -462,7 +451,7 @@ static void test_killed_then_refused(void **state)
 }
 
 /* The journal of a running daemon, here a stopped child, is not used. */
-static void test_living(void **state)
+TEST_WITH(setup, teardown, living)
 {
 	struct bench *b = *state;
 	struct backend *be;
@@ -528,7 +517,7 @@ static void assert_not_restored(struct bench *b, unsigned left)
 	assert_int_equal(files_in(b->run), left);
 }
 
-static void test_other_boot(void **state)
+TEST_WITH(setup, teardown, other_boot)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -540,7 +529,7 @@ static void test_other_boot(void **state)
 	assert_not_restored(b, 0);
 }
 
-static void test_other_device(void **state)
+TEST_WITH(setup, teardown, other_device)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -560,7 +549,7 @@ static void test_other_device(void **state)
 	assert_int_equal(unfinished(b), 1);
 }
 
-static void test_damaged_head(void **state)
+TEST_WITH(setup, teardown, damaged_head)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -569,7 +558,7 @@ static void test_damaged_head(void **state)
 	assert_not_restored(b, 0);
 }
 
-static void test_torn_head(void **state)
+TEST_WITH(setup, teardown, torn_head)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -578,7 +567,7 @@ static void test_torn_head(void **state)
 	assert_not_restored(b, 0);
 }
 
-static void test_huge(void **state)
+TEST_WITH(setup, teardown, huge)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -587,7 +576,7 @@ static void test_huge(void **state)
 	assert_not_restored(b, 0);
 }
 
-static void test_other_version(void **state)
+TEST_WITH(setup, teardown, other_version)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -600,7 +589,7 @@ static void test_other_version(void **state)
 }
 
 /* Flips a byte in the record of SEL0: only SEL0 is not restored. */
-static void test_damaged_record(void **state)
+TEST_WITH(setup, teardown, damaged_record)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -621,7 +610,7 @@ static void test_damaged_record(void **state)
 }
 
 /* Valid records with an invalid request: no such CPU, no such register, EN. */
-static void test_hostile_records(void **state)
+TEST_WITH(setup, teardown, hostile_records)
 {
 	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
@@ -652,7 +641,7 @@ static void test_hostile_records(void **state)
 }
 
 /* The record exists before the first write to the register. */
-static void test_written_ahead(void **state)
+TEST_WITH(setup, teardown, written_ahead)
 {
 	struct bench *b = *state;
 	struct backend *be = open_backend(b);
@@ -689,7 +678,7 @@ static int transfer_nothing(void *arg, struct journal *j, struct err *e)
 
 static const struct journal_ops ignore = {ignore_entries, transfer_nothing};
 
-static void test_run_dir(void **state)
+TEST_WITH(setup, teardown, run_dir)
 {
 	struct bench *b = *state;
 	char link[64];
@@ -732,7 +721,7 @@ static unsigned open_files(void)
 }
 
 /* What has failed leaves neither a file nor a lock nor a descriptor, and the next one succeeds. */
-static void test_failed_open(void **state)
+TEST_WITH(setup, teardown, failed_open)
 {
 	static const struct journal_ops refuse = {ignore_entries, refuse_transfer};
 	struct bench *b = *state;
@@ -755,7 +744,7 @@ static void test_failed_open(void **state)
 }
 
 /* Other names, links and files of other users are neither read nor removed. */
-static void test_foreign_names(void **state)
+TEST_WITH(setup, teardown, foreign_names)
 {
 	static const char *const names[] = {"journal.1x", "journal.", "journal.01", "notes"};
 	struct bench *b = *state;
@@ -778,40 +767,4 @@ static void test_foreign_names(void **state)
 	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
 	journal_close(j, false);
 	assert_int_equal(files_in(b->run), 7);
-}
-
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		BENCH(test_orderly),
-		BENCH(test_not_lasting),
-		BENCH(test_killed),
-		BENCH(test_killed_cpu_offline),
-		BENCH(test_killed_cpu_offline_twice),
-		BENCH(test_left_and_wanted_again),
-		BENCH(test_online_again_at_once),
-		BENCH(test_killed_fault),
-		BENCH(test_killed_other_pmu),
-		BENCH(test_killed_overflowed),
-		BENCH(test_killed_taken),
-		BENCH(test_killed_same_pid),
-		BENCH(test_killed_then_refused),
-		BENCH(test_failed_open),
-		BENCH(test_living),
-		BENCH(test_other_boot),
-		BENCH(test_other_device),
-		BENCH(test_damaged_head),
-		BENCH(test_torn_head),
-		BENCH(test_huge),
-		BENCH(test_other_version),
-		BENCH(test_damaged_record),
-		BENCH(test_hostile_records),
-		BENCH(test_written_ahead),
-		BENCH(test_run_dir),
-		BENCH(test_foreign_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,11 @@
  * The tree that is served and the tree that fs-layout.md documents are the same. Each of the
  * document's tables has rows that begin "| `PATH` | MODE |". FS_LAYOUT names another document.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/slice.h"
 #include "daemon/fs/rows/rows.h"
+#include "tests/unit/unit.h"
 
 /* Lines "PATH MODE". */
 struct tree {
@@ -134,12 +126,11 @@ static unsigned missing(const struct tree *from, const struct tree *in)
 	return n;
 }
 
-static void test_layout(void **state)
+TEST(layout)
 {
 	struct tree served = {.what = "the daemon"}, documented = {.what = "fs-layout.md"};
 	unsigned differences;
 
-	(void)state;
 	read_table(&served.text);
 	read_document(&documented.text);
 	assert_true(text_ok(&served.text) && text_ok(&documented.text));
@@ -148,11 +139,4 @@ static void test_layout(void **state)
 	text_free(&served.text);
 	text_free(&documented.text);
 	assert_int_equal(differences, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,11 @@
  * Pages of live counts: between commands, at each register operation of every command, and read by
  * a thread while another executes commands.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "perfmonfs/live.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 #include "tests/unit/world_sets.h"
 
@@ -66,9 +57,8 @@ static void want_page(struct world *w, unsigned set, const struct pfm_live *page
 	WANT_EQ(w, page->seq % 2, 0);
 }
 
-static void test_states(void **state)
+TEST(states)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct pfm_live page = {0};
 		struct world w;
@@ -96,12 +86,11 @@ static void test_states(void **state)
 }
 
 /* A page that is given up while its set is active has an even sequence number. */
-static void test_given_up(void **state)
+TEST(given_up)
 {
 	struct pfm_live page = {0}, other = {0};
 	struct world w;
 
-	(void)state;
 	world_open(&w, world_models);
 	world_program(&w, FROM);
 	WANT(&w, 0, keep(&w, 0, &page));
@@ -122,13 +111,12 @@ static void test_given_up(void **state)
 	world_close(&w);
 }
 
-static void test_lost(void **state)
+TEST(lost)
 {
 	struct pfm_live page = {0};
 	uint64_t count;
 	struct world w;
 
-	(void)state;
 	world_open(&w, world_models);
 	world_program(&w, FROM);
 	WANT(&w, 0, keep(&w, 0, &page));
@@ -141,12 +129,11 @@ static void test_lost(void **state)
 	world_close(&w);
 }
 
-static void test_always_odd(void **state)
+TEST(always_odd)
 {
 	struct pfm_live page = {.seq = 1};
 	uint64_t count;
 
-	(void)state;
 	assert_int_equal(pfm_live_read(&page, 0, 0, &count), 1);
 }
 
@@ -176,9 +163,8 @@ static bool no_interrupt(struct backend_cpu *c, struct interrupt *in)
 	return false;
 }
 
-static void test_ticks(void **state)
+TEST(ticks)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct pfm_live page = {0};
 		struct command cmd = {
@@ -209,13 +195,12 @@ static void test_ticks(void **state)
 }
 
 /* Of what no counter counts, and of a page that RDPMC brings up to date. */
-static void test_no_ticks(void **state)
+TEST(no_ticks)
 {
 	struct pfm_live page = {0};
 	struct command cmd = {.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
 	struct world w;
 
-	(void)state;
 	world_open(&w, world_models);
 	w.limits.tick_ns = MS;
 	WANT(&w, 0, world_command(&w, &cmd));
@@ -339,9 +324,8 @@ static bool intrude_at(const struct world_model *m, unsigned nth, unsigned at)
 	return reached;
 }
 
-static void test_every_operation(void **state)
+TEST(every_operation)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned nth = 0; nth < 7; nth++)
 			for (unsigned at = 0; intrude_at(m, nth, at); at++)
@@ -354,9 +338,8 @@ static void fault_last(struct world *w)
 }
 
 /* After a failed start, the page of the set has an even sequence number and is not active. */
-static void test_failed_start(void **state)
+TEST(failed_start)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		for (unsigned at = 0;; at++) {
 			struct command make = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
@@ -546,26 +529,8 @@ static void race(const char *name)
 	world_close(&w);
 }
 
-static void test_race(void **state)
+TEST(race)
 {
-	(void)state;
 	race("intel_v4"); /* With a global control. */
 	race("amd_ext");  /* Without. */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_given_up),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_always_odd),
-		cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_no_ticks),
-		cmocka_unit_test(test_every_operation),
-		cmocka_unit_test(test_failed_start),
-		cmocka_unit_test(test_race),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,12 @@
  * instruction of that, whichever: the code is executed step by step, on a machine of two CPUs whose
  * counters count each step. RDPMC is never executed, so any machine will do.
  */
-#include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <ucontext.h>
 
-#include <cmocka.h>
-
 #include "perfmonfs/live.h"
+#include "tests/unit/unit.h"
 
 #ifdef __x86_64__
 
@@ -234,9 +226,8 @@ static void each_instruction(enum event event, uint8_t width, unsigned long n[2]
 	} while (m.step > at++);
 }
 
-static void test_each_instruction(void **state)
+TEST(each_instruction)
 {
-	(void)state;
 	for (enum event event = NOTHING; event < EVENTS; event++) {
 		unsigned long n[2] = {0};
 
@@ -249,13 +240,12 @@ static void test_each_instruction(void **state)
 }
 
 /* Without an event of the process, the index of a page that needs one is not used. */
-static void test_permission(void **state)
+TEST(permission)
 {
 	static const uint8_t index[PMDS] = {0, 1};
 	struct pfm_live_count c;
 	uint64_t counts[PMDS];
 
-	(void)state;
 	memset(&m, 0, sizeof(m));
 	m.width = 48;
 	update(BEFORE, 1, 0, PFM_LIVE_COUNTS | PFM_LIVE_MAPPED);
@@ -273,26 +263,20 @@ static void test_permission(void **state)
 }
 
 /* On a CPU that may lack the counter, RDPMC is not executed: that would kill the process. */
-static void test_elsewhere(void **state)
+TEST(elsewhere)
 {
 	uint64_t counts[PMDS];
 
-	(void)state;
 	assert_int_equal(read_while(LATE, 0, 48, counts), EAGAIN);
 	assert_int_equal(m.rdpmcs, 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_instruction),
-		cmocka_unit_test(test_permission),
-		cmocka_unit_test(test_elsewhere),
-	};
 	struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 
 	sigaction(SIGTRAP, &step, NULL);
-	return cmocka_run_group_tests_name("live_thread", tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }
 
 #else

@@ -2,17 +2,10 @@
 /* The message queue: against an array in one thread, and between two. */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "daemon/core/message_queue.h"
+#include "tests/unit/unit.h"
 
 enum { STEPS = 1000000, STRESS = 2000000, RESET_EVERY = 97, DEEP = 77 };
 
@@ -154,20 +147,18 @@ static void against_array(unsigned want, unsigned depth)
 	messages_free(&m.q);
 }
 
-static void test_array(void **state)
+TEST(array)
 {
-	(void)state;
 	against_array(0, MESSAGES_DEPTH);
 	against_array(DEEP, DEEP);
 }
 
 /* Before the first load there is no memory, and there are no messages. */
-static void test_never_loaded(void **state)
+TEST(never_loaded)
 {
 	struct messages q = {0};
 	struct pfm_msg msg;
 
-	(void)state;
 	assert_int_equal(messages_count(&q), 0);
 	assert_int_equal(messages_take(&q, &msg, 1), 0);
 	assert_false(messages_publish(&q));
@@ -175,12 +166,11 @@ static void test_never_loaded(void **state)
 }
 
 /* A message that was not published is dropped like the others. */
-static void test_reset(void **state)
+TEST(reset)
 {
 	struct messages q = {0};
 	struct pfm_msg msg = message(1), got[MESSAGES_DEPTH];
 
-	(void)state;
 	assert_int_equal(messages_allocate(&q, 0), 0);
 	for (unsigned i = 0; i < MESSAGES_DEPTH + 5; i++) {
 		messages_put(&q, &msg);
@@ -306,27 +296,12 @@ static void stress(bool resets)
 	messages_free(&s.q);
 }
 
-static void test_stress(void **state)
+TEST(stress)
 {
-	(void)state;
 	stress(false);
 }
 
-static void test_stress_resets(void **state)
+TEST(stress_resets)
 {
-	(void)state;
 	stress(true);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_never_loaded),
-		cmocka_unit_test(test_array),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_stress),
-		cmocka_unit_test(test_stress_resets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

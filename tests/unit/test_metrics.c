@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The names of counts, and the two forms in which counts are exported. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "daemon/metrics/exposition.h"
 #include "daemon/metrics/metric.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 static const struct pmu pmu = {.npmds = 2, .pmds = {{.num = 0}, {.num = 17}}};
 
-static void test_lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		const char *text;
@@ -33,7 +22,6 @@ static void test_lines(void **state)
 		{"pmd0 counts", {0, 0, 0, "counts", ""}},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const struct metric *want = &cases[i].metric;
 		struct metric_list list;
@@ -51,12 +39,11 @@ static void test_lines(void **state)
 	}
 }
 
-static void test_several_lines(void **state)
+TEST(several_lines)
 {
 	struct metric_list list;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(metrics_parse(slice_of(""), &pmu, &list, &e), 0);
 	assert_int_equal(list.n, 0);
 	assert_int_equal(metrics_parse(slice_of("threads\npmd0 a\npmd0 b"), &pmu, &list, &e), 0);
@@ -66,14 +53,13 @@ static void test_several_lines(void **state)
 	assert_true(strncmp(e.text, "line 2: ", 8) == 0);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
 	char name[METRIC_NAME + 1], line[METRIC_NAME + METRIC_HELP + 20];
 	struct metric_list *list = calloc(1, sizeof(*list));
 	TEXT_CLEANUP struct text text = {0};
 	struct err e;
 
-	(void)state;
 	memset(name, 'a', sizeof(name));
 	name[METRIC_NAME - 1] = '\0';
 	snprintf(line, sizeof(line), "pmd0 %s \"%*s\"", name, METRIC_HELP - 1, "");
@@ -91,7 +77,7 @@ static void test_limits(void **state)
 	free(list);
 }
 
-static void test_escapes(void **state)
+TEST(escapes)
 {
 	static const struct exposition_label labels[] = {
 		{"a", "x\"y\\z\nw"}, {"b", NULL}, {"c", "1,2 3=4"}, {"d", ""}};
@@ -99,7 +85,6 @@ static void test_escapes(void **state)
 	struct exposition p = {.form = EXPOSITION_PROM, .out = &prom};
 	struct exposition l = {.form = EXPOSITION_LP, .out = &lp, .time = 5};
 
-	(void)state;
 	exposition_family(&p, "n", EXPOSITION_COUNTER, "a \"b\" \\ c\nd");
 	exposition_sample(&p, labels, COUNT(labels), UINT64_MAX, 0);
 	exposition_family(&p, "g", EXPOSITION_GAUGE, "h");
@@ -120,11 +105,10 @@ static void test_escapes(void **state)
 }
 
 /* The decimal form is exact: without its point, it is the count again. */
-static void test_quotients(void **state)
+TEST(quotients)
 {
 	uint64_t n = 88172645463325252ULL;
 
-	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct exposition x = {.form = EXPOSITION_PROM, .out = &out};
@@ -148,17 +132,4 @@ static void test_quotients(void **state)
 		assert_int_equal(again, value);
 		assert_int_equal(after, digits);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_several_lines),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_quotients),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* The msr backend over registers in memory: opening, plans, what it refuses, reservations. */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "backend/msr/msr.h"
 #include "backend/msr/io_file.h"
+#include "backend/msr/msr.h"
 #include "base/text.h"
 #include "tests/unit/fake_msr.h"
+#include "tests/unit/unit.h"
 
 enum { SEL0 = 0x186, CTR0 = 0xc1, FIXED_CTRL = 0x38d, GLOBAL = 0x38f, INUSE = 0x392 };
 
@@ -94,7 +83,7 @@ static int run_verb(
 	return run1(b, &op);
 }
 
-static void test_run(void **state)
+TEST_WITH(setup, teardown, run)
 {
 	struct bench *b = *state;
 	struct reg_op ops[] = {
@@ -121,7 +110,7 @@ static void test_run(void **state)
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0);
 }
 
-static void test_update_unchanged(void **state)
+TEST_WITH(setup, teardown, update_unchanged)
 {
 	struct bench *b = *state;
 
@@ -134,7 +123,7 @@ static void test_update_unchanged(void **state)
 }
 
 /* Nothing of these reaches the device. */
-static void test_refused(void **state)
+TEST_WITH(setup, teardown, refused)
 {
 	static const struct reg_op ops[] = {
 		{.addr = 0x1d9, .verb = REG_READ},
@@ -176,7 +165,7 @@ static void test_refused(void **state)
 	assert_int_equal(run_verb(b, REG_READ, INUSE, 0, 0), 0);
 }
 
-static void test_stops_at_failure(void **state)
+TEST_WITH(setup, teardown, stops_at_failure)
 {
 	struct bench *b = *state;
 	struct reg_op ops[] = {
@@ -202,7 +191,7 @@ static void test_stops_at_failure(void **state)
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 1, 0), -ENXIO);
 }
 
-static void test_reserve_release(void **state)
+TEST_WITH(setup, teardown, reserve_release)
 {
 	struct bench *b = *state;
 	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
@@ -228,7 +217,7 @@ static void test_reserve_release(void **state)
 	assert_int_equal(b->f->nlog, 0);
 }
 
-static void test_release_never_enables(void **state)
+TEST_WITH(setup, teardown, release_never_enables)
 {
 	struct bench *b = *state;
 
@@ -242,7 +231,7 @@ static void test_release_never_enables(void **state)
 	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b0);
 }
 
-static void test_forget(void **state)
+TEST_WITH(setup, teardown, forget)
 {
 	struct bench *b = *state;
 
@@ -257,7 +246,7 @@ static void test_forget(void **state)
 }
 
 /* Two of our counters and the kernel's watchdog live in 0x38D; it may change while we do. */
-static void test_shared_masks(void **state)
+TEST_WITH(setup, teardown, shared_masks)
 {
 	struct bench *b = *state;
 
@@ -283,7 +272,7 @@ static void test_shared_masks(void **state)
 
 /* An offline CPU keeps its registers: they are restored when it is online again, all in their
  * order. */
-static void test_offline_keeps_reservations(void **state)
+TEST_WITH(setup, teardown, offline_keeps_reservations)
 {
 	struct bench *b = *state;
 
@@ -301,7 +290,7 @@ static void test_offline_keeps_reservations(void **state)
 }
 
 /* What was given up while the CPU was offline, and is wanted again, is not another program's. */
-static void test_offline_and_wanted_again(void **state)
+TEST_WITH(setup, teardown, offline_and_wanted_again)
 {
 	struct bench *b = *state;
 
@@ -319,7 +308,7 @@ static void test_offline_and_wanted_again(void **state)
 }
 
 /* What was given up while the CPU was offline is the kernel's since: it is not restored. */
-static void test_offline_and_taken(void **state)
+TEST_WITH(setup, teardown, offline_and_taken)
 {
 	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
 	struct bench *b = *state;
@@ -338,7 +327,7 @@ static void test_offline_and_taken(void **state)
 }
 
 /* A reservation that cannot be restored is kept. */
-static void test_failed_release_keeps(void **state)
+TEST_WITH(setup, teardown, failed_release_keeps)
 {
 	struct bench *b = *state;
 
@@ -352,7 +341,7 @@ static void test_failed_release_keeps(void **state)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
-static void test_close_restores_in_order(void **state)
+TEST_WITH(setup, teardown, close_restores_in_order)
 {
 	static const uint32_t order[] = {GLOBAL, SEL0, FIXED_CTRL, 0x4c1};
 	struct bench *b = *state;
@@ -376,7 +365,7 @@ static void test_close_restores_in_order(void **state)
 	assert_int_equal(*reg(b, SEL0), 0);
 }
 
-static void test_pmu_owner(void **state)
+TEST_WITH(setup, teardown, pmu_owner)
 {
 	static const struct {
 		uint32_t addr;
@@ -400,7 +389,7 @@ static void test_pmu_owner(void **state)
 	}
 }
 
-static void test_cpus(void **state)
+TEST_WITH(setup, teardown, cpus)
 {
 	struct bench *b = *state;
 	struct backend_cpu *c;
@@ -435,7 +424,7 @@ static int try_open(struct fake *f, const char *pmu, struct backend **be, struct
 }
 
 /* One CPU has narrower counters, and one lacks counters: each is programmed by its own rows. */
-static void test_open_hybrid(void **state)
+TEST(open_hybrid)
 {
 	struct fake *f = fake_new();
 	struct reg_op write = {.addr = SEL0 + 3, .verb = REG_WRITE, .value = 0x4300c0};
@@ -443,7 +432,6 @@ static void test_open_hybrid(void **state)
 	struct backend *be;
 	struct err e;
 
-	(void)state;
 	f->perfmon[2][0] = 0x07280204;
 	f->perfmon[3][0] = 0x07300204;
 	f->offline[0] = true;
@@ -492,13 +480,12 @@ static void test_open_hybrid(void **state)
 	fake_destroy(f);
 }
 
-static void test_open_probe(void **state)
+TEST(open_probe)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
 	struct err e;
 
-	(void)state;
 	*fake_reg(f, 0, CTR0) = 0x1234;
 	assert_int_equal(try_open(f, NULL, &be, &e), 0);
 	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1234);
@@ -520,13 +507,12 @@ static void test_open_probe(void **state)
 }
 
 /* A counter in use is not touched to see whether it is real. */
-static void test_open_probe_spares(void **state)
+TEST(open_probe_spares)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
 	struct err e;
 
-	(void)state;
 	*fake_reg(f, 0, SEL0) = 0x53003c;
 	assert_int_equal(try_open(f, NULL, &be, &e), 0);
 	be->ops->close(be);
@@ -546,13 +532,12 @@ static void test_open_probe_spares(void **state)
 	fake_destroy(f);
 }
 
-static void test_open_none(void **state)
+TEST(open_none)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(try_open(f, "no_such", &be, &e), -ENODEV);
 	memset(f->perfmon, 0, sizeof(f->perfmon));
 	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
@@ -589,7 +574,7 @@ static void remove_files(const char *dir, const char *const *files, unsigned n)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_io_file(void **state)
+TEST(io_file)
 {
 	static const char *const files[] = {"3/msr", "3/cpuid", "microcode", "3", "4"};
 	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
@@ -601,7 +586,6 @@ static void test_io_file(void **state)
 	uint64_t v;
 	int h;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(msr_io_file(dir, &io, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "modprobe msr"));
@@ -656,7 +640,7 @@ static bool take_no_bytes(void)
 }
 
 /* A write that the device does not take is not taken for one that has succeeded. */
-static void test_io_file_short(void **state)
+TEST(io_file_short)
 {
 	static const char *const files[] = {"0/msr", "0"};
 	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
@@ -665,7 +649,6 @@ static void test_io_file_short(void **state)
 	int h, status;
 	pid_t pid;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/0", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -693,7 +676,7 @@ static void count_report(void *arg, enum check_result r, const char *thing, cons
 	n[r]++;
 }
 
-static void test_check(void **state)
+TEST(check)
 {
 	static const char *const files[] = {"0/msr", "0/cpuid", "0"};
 	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
@@ -703,7 +686,6 @@ static void test_check(void **state)
 	const uint64_t enabled = 0x5300c0, idle = 0;
 	unsigned n[3] = {0};
 
-	(void)state;
 	msr_backend_ops.check(&none, count_report, n);
 	assert_int_equal(n[CHECK_FAIL], 1);
 	assert_non_null(mkdtemp(dir));
@@ -722,36 +704,4 @@ static void test_check(void **state)
 	msr_backend_ops.check(&detect, count_report, n);
 	assert_int_equal(n[CHECK_FAIL], 1);
 	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
-}
-
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		BENCH(test_run),
-		BENCH(test_update_unchanged),
-		BENCH(test_refused),
-		BENCH(test_stops_at_failure),
-		BENCH(test_reserve_release),
-		BENCH(test_release_never_enables),
-		BENCH(test_forget),
-		BENCH(test_shared_masks),
-		BENCH(test_offline_keeps_reservations),
-		BENCH(test_offline_and_wanted_again),
-		BENCH(test_offline_and_taken),
-		BENCH(test_failed_release_keeps),
-		BENCH(test_close_restores_in_order),
-		BENCH(test_pmu_owner),
-		BENCH(test_cpus),
-		cmocka_unit_test(test_open_hybrid),
-		cmocka_unit_test(test_open_probe),
-		cmocka_unit_test(test_open_probe_spares),
-		cmocka_unit_test(test_open_none),
-		cmocka_unit_test(test_io_file),
-		cmocka_unit_test(test_io_file_short),
-		cmocka_unit_test(test_check),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,9 @@
  * are shared by the two threads of a core. CPUs 0 and 1 of the model are a core, and CPU 1, that of
  * the world, is its second thread.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/msr/topology.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 
 #define FROM               1000ULL
@@ -96,7 +87,7 @@ static void unload(struct world *w, const char *what)
 }
 
 /* perfmon2's numbers, by the addresses of the manual. */
-static void test_numbers(void **state)
+TEST(numbers)
 {
 	static const uint16_t escrs[23][2] = {{0x3b2, 0x3b3}, {0x3b4, 0x3b5}, {0x3aa, 0x3ab},
 		{0x3b6, 0x3b7}, {0x3ac, 0x3ad}, {0x3c8, 0x3c9}, {0x3a2, 0x3a3}, {0x3a0, 0x3a1},
@@ -108,7 +99,6 @@ static void test_numbers(void **state)
 		0, 1, 4, 5, 8, 9, 12, 13, 16, 2, 3, 6, 7, 10, 11, 14, 15, 17};
 	struct world w;
 
-	(void)state;
 	for (unsigned prescott = 0; prescott < 2; prescott++) {
 		const struct pmu *pmu;
 		unsigned second = 32;
@@ -145,7 +135,7 @@ static void test_numbers(void **state)
 }
 
 /* Which ESCR a value chooses (SDM volume 3, the table of counters, CCCRs and ESCRs). */
-static void test_choices(void **state)
+TEST(choices)
 {
 	static const char *const units[4][8] = {
 		{"BPU_ESCR0", "IS_ESCR0", "MOB_ESCR0", "ITLB_ESCR0", "PMH_ESCR0", "IX_ESCR0",
@@ -157,7 +147,6 @@ static void test_choices(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	for (unsigned n = 0; n < 18; n++) {
 		unsigned group = n < 12 ? n / 4 : 3;
@@ -184,7 +173,7 @@ static void test_choices(void **state)
 }
 
 /* All 18 at once; four ESCRs of each half select for them. */
-static void test_counts(void **state)
+TEST(counts)
 {
 	static const struct {
 		unsigned escr, choice;
@@ -192,7 +181,6 @@ static void test_counts(void **state)
 	static const unsigned second[4] = {PMC_FSB1, 42, 44, 51};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	for (unsigned again = 0; again < 2; again++) {
 		uint64_t events[18], t;
@@ -218,7 +206,7 @@ static void test_counts(void **state)
 }
 
 /* The bits of a thread are those of the thread that a CPU is. */
-static void test_threads_of_a_core(void **state)
+TEST(threads_of_a_core)
 {
 	struct command load = {.verb = CMD_LOAD, .load.cpu = 0};
 	struct executor exec;
@@ -226,7 +214,6 @@ static void test_threads_of_a_core(void **state)
 	uint64_t t, value;
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	exec = (struct executor){.be = w.be, .stats = &w.stats};
 	WANT(&w, 0, w.ops.cpu_open(w.be, 0, &exec.cpu, &w.err));
@@ -272,12 +259,11 @@ static void test_threads_of_a_core(void **state)
 }
 
 /* The CPU sets OVF: it is no theft, it goes with the next write, and what it was comes back. */
-static void test_overflow_bit(void **state)
+TEST(overflow_bit)
 {
 	const uint64_t end = 1ULL << 40;
 	struct world w;
 
-	(void)state;
 	for (unsigned was = 0; was < 2; was++) {
 		uint64_t t, sum;
 
@@ -314,11 +300,10 @@ static void wrap_now(struct world *w)
 }
 
 /* The bit is set between any two accesses of a write that changes a counting CCCR. */
-static void test_overflow_while_written(void **state)
+TEST(overflow_while_written)
 {
 	unsigned n = 1;
 
-	(void)state;
 	for (unsigned at = 0; at < n; at++) {
 		struct world w;
 		uint64_t value;
@@ -340,11 +325,10 @@ static void test_overflow_while_written(void **state)
 }
 
 /* A sampling period: each wrap of the 64-bit value is an overflow. */
-static void test_sampling(void **state)
+TEST(sampling)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	program_two(&w);
 	WANT(&w, 0, world_write(&w, true, PMD_BPU_CTR0, (uint64_t)-100000));
@@ -398,9 +382,8 @@ static void stolen(uint32_t addr, uint64_t value, bool reads)
 	world_close(&w);
 }
 
-static void test_stolen(void **state)
+TEST(stolen)
 {
-	(void)state;
 	for (int reads = 0; reads < 2; reads++) {
 		stolen(FSB_ESCR0, EVENT(0x17, 3) | 3, reads);
 		/* Only the bits of the sibling. */
@@ -411,11 +394,10 @@ static void test_stolen(void **state)
 }
 
 /* An ESCR shows by the CCCR that has chosen it whether it is in use. */
-static void test_in_use(void **state)
+TEST(in_use)
 {
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	world_poke(&w, BPU_CCCR0 + 1, CCCR(CHOOSE_FSB) | 1ULL << 27);
 	world_remember(&w);
@@ -440,12 +422,11 @@ static void test_in_use(void **state)
 }
 
 /* What another program has selected in an ESCR is not counted with one's own CCCR. */
-static void test_no_event(void **state)
+TEST(no_event)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	world_open(&w, &netburst);
 	w.rights.kernel = false;
 	world_poke(&w, FSB_ESCR0, CYCLES | BOTH | BOTH >> 2);
@@ -464,12 +445,11 @@ static void test_no_event(void **state)
 }
 
 /* What may be written, and what never is. */
-static void test_bits(void **state)
+TEST(bits)
 {
 	struct world w;
 	uint64_t value;
 
-	(void)state;
 	world_open(&w, &netburst);
 	for (unsigned p = 0; p < w.pmu->npmcs; p++) {
 		bool cccr = w.pmu->pmcs[p].escr_select;
@@ -521,7 +501,7 @@ static void program_sets(struct world *w, struct cmd_reg regs[2])
 }
 
 /* The same counter counts with two ESCRs in turn. */
-static void test_sets(void **state)
+TEST(sets)
 {
 	struct cmd_reg regs[] = {{.num = 7, .set = 1, .value = EVENT(0xc, 1) | BOTH},
 		{.num = PMC_BPU_CCCR0, .set = 1, .value = CCCR(7)}};
@@ -530,7 +510,6 @@ static void test_sets(void **state)
 	uint64_t cycles = FROM, others = 0;
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	program_sets(&w, regs);
 	start(&w);
@@ -549,7 +528,7 @@ static void test_sets(void **state)
 }
 
 /* An ESCR that is taken over while one set counts is missing in the other one, too. */
-static void test_sets_stolen(void **state)
+TEST(sets_stolen)
 {
 	struct cmd_reg regs[] = {{.num = PMC_FSB0, .set = 1, .value = CYCLES | USER},
 		{.num = PMC_BPU_CCCR1, .set = 1, .value = CCCR(CHOOSE_FSB)}};
@@ -557,7 +536,6 @@ static void test_sets_stolen(void **state)
 	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 	struct world w;
 
-	(void)state;
 	world_open(&w, &netburst);
 	program_sets(&w, regs);
 	start(&w);
@@ -570,25 +548,4 @@ static void test_sets_stolen(void **state)
 	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
 	assert_int_equal(world_rdmsr(&w, FSB_ESCR0), EVENT(0x17, 3) | 3);
 	world_close(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_threads_of_a_core),
-		cmocka_unit_test(test_overflow_bit),
-		cmocka_unit_test(test_overflow_while_written),
-		cmocka_unit_test(test_sampling),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_no_event),
-		cmocka_unit_test(test_bits),
-		cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_sets_stolen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,8 @@
  * periods, reset values, masking, thresholds, messages and the throttle. Most counters here count
  * events that happen when the test says so. Cases named by a figure are the specification's.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/world_sets.h"
 
 enum { MS = 1000000, BOTH = 3, QUEUE = 32 };
@@ -202,9 +194,8 @@ static void figure_3_17_coarsely(struct world *w)
 	figure_3_17(w);
 }
 
-static void test_figure_3_17(void **state)
+TEST(figure_3_17)
 {
-	(void)state;
 	world_each_model(figure_3_17);
 	world_each_model(figure_3_17_coarsely);
 }
@@ -1671,58 +1662,3 @@ static void format_depth(struct world *w)
 	world_unload(w);
 }
 EACH_MODEL(format_depth)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conferred),
-		cmocka_unit_test(test_conferred_while_running),
-		cmocka_unit_test(test_figure_3_17),
-		cmocka_unit_test(test_figure_3_4),
-		cmocka_unit_test(test_random_series),
-		cmocka_unit_test(test_random_seeds),
-		cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_excess),
-		cmocka_unit_test(test_found_by_each),
-		cmocka_unit_test(test_reset_list),
-		cmocka_unit_test(test_reset_each_other),
-		cmocka_unit_test(test_notified),
-		cmocka_unit_test(test_simultaneous),
-		cmocka_unit_test(test_found_by_read),
-		cmocka_unit_test(test_found_by_half),
-		cmocka_unit_test(test_reset_by_half),
-		cmocka_unit_test(test_found_by_write),
-		cmocka_unit_test(test_found_by_stop),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_write_masked),
-		cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_pending_after_stop),
-		cmocka_unit_test(test_pending_in_set),
-		cmocka_unit_test(test_figure_3_38),
-		cmocka_unit_test(test_real_triggers),
-		cmocka_unit_test(test_many_wraps),
-		cmocka_unit_test(test_two_triggers),
-		cmocka_unit_test(test_masked_trigger),
-		cmocka_unit_test(test_masked_when_over),
-		cmocka_unit_test(test_trigger_at_stop),
-		cmocka_unit_test(test_cascade),
-		cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_no64),
-		cmocka_unit_test(test_fifo),
-		cmocka_unit_test(test_overrun),
-		cmocka_unit_test(test_no_messages),
-		cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_throttled_and_notified),
-		cmocka_unit_test(test_throttled_trigger),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_lost_is_reported),
-		cmocka_unit_test(test_lost_with_its_set),
-		cmocka_unit_test(test_status_of_others),
-		cmocka_unit_test(test_status_after_unload),
-		cmocka_unit_test(test_one_thing_found),
-		cmocka_unit_test(test_masked_by_the_last),
-		cmocka_unit_test(test_format_depth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

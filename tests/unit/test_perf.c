@@ -6,32 +6,22 @@
  * exact.
  */
 #include "perfmonfs/backend.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-
-#include <cmocka.h>
 
 #include "backend/perf/perf.h"
 #include "backend/perf/event.h"
@@ -213,7 +203,34 @@ static long minor_faults(void)
 	return ru.ru_minflt;
 }
 
-static void test_cpulist(void **state)
+/* For a test that opens its target itself. */
+static int open_none(void **state)
+{
+	static unsigned files;
+
+	files = open_files();
+	*state = &files;
+	return 0;
+}
+
+static int open_cpu(void **state)
+{
+	struct err e;
+
+	open_none(state);
+	return be->ops->cpu_open(be, sysfs_cpu_first(), &cpu, &e);
+}
+
+/* Closing leaves no file open, also if events are running. */
+static int close_cpu(void **state)
+{
+	const unsigned *files = *state;
+
+	be->ops->cpu_close(cpu);
+	return open_files() == *files ? 0 : -1;
+}
+
+TEST(cpulist)
 {
 	static const struct {
 		const char *text;
@@ -232,7 +249,6 @@ static void test_cpulist(void **state)
 		{"99999999999", 0, 0},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct slice list = slice_of(rows[i].text);
 
@@ -242,12 +258,11 @@ static void test_cpulist(void **state)
 	}
 }
 
-static void test_description(void **state)
+TEST_WITH(open_cpu, close_cpu, description)
 {
 	static const uint64_t reserved[] = {1 << 19, EVTSEL_INT, 1 << 21, 1ULL << 36, 1ULL << 55};
 	struct err e = {0};
 
-	(void)state;
 	if (pmu_validate(be->pmu, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_string_equal(be->pmu->name, "perf");
@@ -267,9 +282,8 @@ static void test_description(void **state)
 }
 
 /* Each row of the event list can be counted without changes. */
-static void test_events(void **state)
+TEST_WITH(open_cpu, close_cpu, events)
 {
-	(void)state;
 	assert_true(be->pmu->nevents >= 9);
 	assert_int_equal(has_event("tsc"), access("/sys/bus/event_source/devices/msr", F_OK) == 0);
 	for (unsigned i = 0; i < be->pmu->nevents; i++) {
@@ -282,14 +296,13 @@ static void test_events(void **state)
 	}
 }
 
-static void test_page_faults(void **state)
+TEST_WITH(open_cpu, close_cpu, page_faults)
 {
 	enum { PAGES = 1000 };
 	char *p = fresh_pages(PAGES);
 	uint64_t count;
 	long faults;
 
-	(void)state;
 	start(0, event("page-faults"));
 	faults = minor_faults();
 	touch(p, PAGES);
@@ -303,14 +316,13 @@ static void test_page_faults(void **state)
 }
 
 /* The program's own faults at user level; those within read() at kernel level. */
-static void test_levels(void **state)
+TEST_WITH(open_cpu, close_cpu, levels)
 {
 	enum { USER = 1000, KERNEL = 300 };
 	CLEANUP_CLOSE int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	char *p = fresh_pages(USER + KERNEL);
 	uint64_t ev;
 
-	(void)state;
 	ev = event("page-faults") & ~LEVELS;
 	start(0, ev | LEVELS);
 	start(1, ev | EVTSEL_USR);
@@ -330,11 +342,10 @@ static void test_levels(void **state)
 	munmap(p, (USER + KERNEL) * 4096);
 }
 
-static void test_clocks(void **state)
+TEST_WITH(open_cpu, close_cpu, clocks)
 {
 	static const char *const names[] = {"cpu-clock", "task-clock"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t t0, t1, t2, t3, count;
 
@@ -351,11 +362,10 @@ static void test_clocks(void **state)
 	}
 }
 
-static void test_tsc(void **state)
+TEST_WITH(open_cpu, close_cpu, tsc)
 {
 	uint64_t t0, t1, t2, t3, last, count;
 
-	(void)state;
 	if (!has_event("tsc")) {
 		print_message("# no tsc: this kernel has no msr PMU\n");
 		return;
@@ -378,11 +388,10 @@ static void test_tsc(void **state)
 	assert_true(count <= (t3 - t0) + (t3 - t0) / 100);
 }
 
-static void test_switches(void **state)
+TEST_WITH(open_cpu, close_cpu, switches)
 {
 	uint64_t before;
 
-	(void)state;
 	start(0, event("context-switches"));
 	before = get(CNT(0));
 	for (unsigned i = 0; i < 20; i++)
@@ -390,11 +399,10 @@ static void test_switches(void **state)
 	assert_true(get(CNT(0)) >= before + 20);
 }
 
-static void test_stop(void **state)
+TEST_WITH(open_cpu, close_cpu, stop)
 {
 	uint64_t count, time;
 
-	(void)state;
 	start(0, event("cpu-clock"));
 	sleep_ms(2);
 	stop(0);
@@ -409,11 +417,10 @@ static void test_stop(void **state)
 	assert_true(count <= (now() - time) * 102 / 100);
 }
 
-static void test_write_counter(void **state)
+TEST_WITH(open_cpu, close_cpu, write_counter)
 {
 	uint64_t ev, time, count;
 
-	(void)state;
 	ev = event("alignment-faults"); /* Never counts on x86: reads return the written value. */
 	put(CNT(0), 7);
 	assert_int_equal(get(CNT(0)), 7);
@@ -441,12 +448,11 @@ static void test_write_counter(void **state)
 }
 
 /* All counters of a CPU start and stop at one moment, and are read at one. */
-static void test_at_one_moment(void **state)
+TEST_WITH(open_cpu, close_cpu, at_one_moment)
 {
 	struct reg_op on[4], off[4], reads[4];
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		on[i] = (struct reg_op){.addr = SEL(i),
 			.verb = REG_WRITE,
@@ -468,11 +474,10 @@ static void test_at_one_moment(void **state)
 	assert_true(reads[0].value > 100);
 }
 
-static void test_change_folds(void **state)
+TEST_WITH(open_cpu, close_cpu, change_folds)
 {
 	uint64_t count;
 
-	(void)state;
 	start(0, event("cpu-clock"));
 	sleep_ms(5);
 	count = get(CNT(0));
@@ -491,11 +496,10 @@ static void test_change_folds(void **state)
 	assert_true(get(CNT(0)) >= count + 2 * MSEC * 98 / 100);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(open_cpu, close_cpu, nothing)
 {
 	unsigned files = open_files();
 
-	(void)state;
 	put(CNT(0), 42);
 	start(0, LEVELS);
 	start(1, PERFSEL_SOFTWARE | LEVELS);
@@ -506,13 +510,12 @@ static void test_nothing(void **state)
 }
 
 /* Events that cannot be filtered by level are refused; the running event continues. */
-static void test_unfilterable(void **state)
+TEST_WITH(open_cpu, close_cpu, unfilterable)
 {
 	static const char *const names[] = {
 		"cpu-clock", "task-clock", "context-switches", "cpu-migrations", "tsc"};
 	unsigned files;
 
-	(void)state;
 	start(0, event("cpu-clock"));
 	files = open_files();
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -533,11 +536,10 @@ static void test_unfilterable(void **state)
 	assert_int_equal(open_files(), files);
 }
 
-static void test_reserved(void **state)
+TEST_WITH(open_cpu, close_cpu, reserved)
 {
 	static const uint64_t bits[] = {1 << 19, EVTSEL_INT, 1 << 21, 1ULL << 36, 1ULL << 55};
 
-	(void)state;
 	put(SEL(0), event("cpu-clock"));
 	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		refuse(SEL(0), REG_WRITE, event("cpu-clock") | bits[i], EPERM);
@@ -549,9 +551,8 @@ static void test_reserved(void **state)
 	refuse(CNT(16), REG_READ, 0, EPERM);
 }
 
-static void test_unknown_events(void **state)
+TEST_WITH(open_cpu, close_cpu, unknown_events)
 {
-	(void)state;
 	refuse(SEL(0), REG_WRITE, PERFSEL_SOFTWARE | 0x3f | LEVELS | EVTSEL_EN, EINVAL);
 	refuse(SEL(0), REG_WRITE, PERFSEL_SOFTWARE | 0x103 | LEVELS | EVTSEL_EN, EINVAL);
 	refuse(SEL(0), REG_WRITE, event("page-faults") | PERFSEL_EDGE | EVTSEL_EN, EINVAL);
@@ -574,13 +575,12 @@ static int try_selector(uint64_t sel)
 }
 
 /* What is wrong with the selector is an error; what the kernel lacks at the moment is none. */
-static void test_try_refused(void **state)
+TEST_WITH(open_cpu, close_cpu, try_refused)
 {
 	static const int refusals[] = {ENOENT, EINVAL, EOPNOTSUPP, ENODEV, EACCES, EPERM};
 	static const int passing[] = {EBUSY, EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSYS};
 	uint64_t sel = event("page-faults") | EVTSEL_EN;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		kernel.refuse = refusals[i];
 		assert_int_equal(try_selector(sel), -refusals[i]);
@@ -594,12 +594,11 @@ static void test_try_refused(void **state)
 	kernel.refuse = 0;
 }
 
-static void test_try_once(void **state)
+TEST_WITH(open_cpu, close_cpu, try_once)
 {
 	uint64_t sel = event("minor-faults") | EVTSEL_EN;
 	unsigned files = open_files();
 
-	(void)state;
 	kernel.opens = 0;
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(try_selector(sel), 0);
@@ -614,14 +613,13 @@ static void test_try_once(void **state)
 }
 
 /* What says nothing about the PMU is no refusal. */
-static void test_fit(void **state)
+TEST_WITH(open_cpu, close_cpu, fit)
 {
 	enum { ROOM = 5, FEW = 3 };
 	struct perf_trial trial = {.nkinds = 1, .kinds[0].src = {.cpu = 4, .msr = -1}};
 	unsigned files = open_files();
 	uint64_t sels[2 * ROOM];
 
-	(void)state;
 	kernel.room = ROOM;
 	for (unsigned i = 0; i < 2 * ROOM; i++)
 		sels[i] = (0xc0 + i) | LEVELS | EVTSEL_EN;
@@ -640,9 +638,8 @@ static void test_fit(void **state)
 	assert_int_equal(open_files(), files);
 }
 
-static void test_takes_counter(void **state)
+TEST(takes_counter)
 {
-	(void)state;
 	assert_true(perfsel_takes_counter(0xc0 | LEVELS | EVTSEL_EN));
 	assert_false(perfsel_takes_counter(LEVELS | EVTSEL_EN)); /* no event */
 	for (unsigned i = 0; i < be->pmu->nevents; i++)
@@ -650,13 +647,12 @@ static void test_takes_counter(void **state)
 }
 
 /* Retired instructions have the same code on Intel and AMD. */
-static void test_hardware(void **state)
+TEST_WITH(open_cpu, close_cpu, hardware)
 {
 	enum { INSTRUCTIONS = 0xc0 };
 	struct perf_sources src;
 	uint64_t before;
 
-	(void)state;
 	perf_sources_find(sysfs_cpu_first(), &src);
 	if (src.cpu < 0) {
 		refuse(SEL(0), REG_WRITE, INSTRUCTIONS | EVTSEL_USR | EVTSEL_EN, ENODEV);
@@ -671,13 +667,12 @@ static void test_hardware(void **state)
 }
 
 /* When the PMU is full, another event fails, and the slot continues to count the previous one. */
-static void test_full(void **state)
+TEST_WITH(open_cpu, close_cpu, full)
 {
 	enum { INSTRUCTIONS = 0xc0 };
 	struct perf_sources src;
 	uint64_t clock, sel, count;
 
-	(void)state;
 	perf_sources_find(sysfs_cpu_first(), &src);
 	if (src.cpu < 0) {
 		print_message("# not tried: this kernel has no CPU PMU\n");
@@ -702,7 +697,7 @@ static void test_full(void **state)
 	print_message("# not tried: the PMU has a counter for every slot\n");
 }
 
-static void test_run_stops(void **state)
+TEST_WITH(open_cpu, close_cpu, run_stops)
 {
 	struct reg_op ops[] = {
 		{.addr = CNT(0), .verb = REG_WRITE, .value = 1},
@@ -711,20 +706,18 @@ static void test_run_stops(void **state)
 	};
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(be->ops->run(cpu, ops, 3, &e), 1);
 	assert_int_equal(e.no, EPERM);
 	assert_non_null(strstr(e.text, "pmc0"));
 	assert_int_equal(get(CNT(0)), 1);
 }
 
-static void test_reserve(void **state)
+TEST_WITH(open_cpu, close_cpu, reserve)
 {
 	unsigned files = open_files();
 	struct err e = {0};
 	uint64_t value = 99;
 
-	(void)state;
 	assert_int_equal(run_one(SEL(0), REG_RESERVE, &value, ~0ULL, &e), 0);
 	assert_int_equal(value, 0);
 	start(0, event("cpu-clock"));
@@ -740,13 +733,12 @@ static void test_reserve(void **state)
 	assert_int_equal(get(CNT(0)), 0);
 }
 
-static void test_update(void **state)
+TEST_WITH(open_cpu, close_cpu, update)
 {
 	struct err e = {0};
 	struct reg_op replace;
 	uint64_t value;
 
-	(void)state;
 	put(SEL(0), event("cpu-clock"));
 	value = EVTSEL_EN;
 	assert_int_equal(run_one(SEL(0), REG_UPDATE, &value, EVTSEL_EN, &e), 0);
@@ -775,11 +767,10 @@ static void test_update(void **state)
 }
 
 /* Only operations with a system call are counted. */
-static void test_stats(void **state)
+TEST_WITH(open_cpu, close_cpu, stats)
 {
 	unsigned long long reads, writes;
 
-	(void)state;
 	reads = be->stats.reads;
 	writes = be->stats.writes;
 	get(SEL(0));
@@ -806,13 +797,12 @@ static void test_stats(void **state)
 	assert_int_equal(be->stats.reads, reads);
 }
 
-static void test_cpus(void **state)
+TEST_WITH(open_cpu, close_cpu, cpus)
 {
 	struct backend_cpu *none = NULL;
 	unsigned limit;
 	struct err e = {0};
 
-	(void)state;
 	limit = be->ops->cpu_limit(be);
 	assert_true(limit >= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	assert_true(be->ops->cpu_online(be, sysfs_cpu_first()));
@@ -822,13 +812,12 @@ static void test_cpus(void **state)
 	assert_null(none);
 }
 
-static void test_conf(void **state)
+TEST(conf)
 {
 	struct backend_conf conf = {.pmu = "intel_arch_v4"};
 	struct backend *none = NULL;
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(perf_backend_ops.open(&conf, &none, &e), -EINVAL);
 	assert_null(none);
 }
@@ -847,12 +836,11 @@ __attribute__((format(printf, 4, 5))) static void note(
 	seen->failed += r == CHECK_FAIL;
 }
 
-static void test_check(void **state)
+TEST(check)
 {
 	struct backend_conf conf = {0};
 	struct seen seen = {0};
 
-	(void)state;
 	perf_backend_ops.check(&conf, note, &seen);
 	assert_int_equal(seen.things, 3);
 	assert_int_equal(seen.failed, 0);
@@ -896,7 +884,7 @@ static int slot_reread(const struct perf_cpu *pc, struct perf_slot *s, uint64_t 
 }
 
 /* Events that the test disables do not advance, like those of a CPU that went offline. */
-static void test_lost_event(void **state)
+TEST_WITH(open_cpu, close_cpu, lost_event)
 {
 	struct perf_group g;
 	struct perf_slot s;
@@ -904,7 +892,6 @@ static void test_lost_event(void **state)
 	struct err e = {0};
 	uint64_t value, on = event("cpu-clock") | EVTSEL_EN;
 
-	(void)state;
 	sleep_ms(5);
 	assert_int_equal(slot_reread(&pc, &s, &value), 0);
 	ioctl(g.leader, PERF_EVENT_IOC_DISABLE, 0);
@@ -930,12 +917,11 @@ static void test_lost_event(void **state)
 }
 
 /* The loss is detected at the stop, or when another event replaces it. */
-static void test_lost_at_stop(void **state)
+TEST_WITH(open_cpu, close_cpu, lost_at_stop)
 {
 	struct err e = {0};
 	uint64_t value;
 
-	(void)state;
 	for (unsigned change = 0; change < 2; change++) {
 		struct perf_group g;
 		struct perf_slot s;
@@ -956,14 +942,13 @@ static void test_lost_at_stop(void **state)
 }
 
 /* Events that ran for more than a second between reads are compared from the last one on. */
-static void test_lost_late(void **state)
+TEST_WITH(open_cpu, close_cpu, lost_late)
 {
 	struct perf_group g;
 	struct perf_slot s;
 	struct perf_cpu pc = slot_begin(&g, &s, "cpu-clock");
 	uint64_t value;
 
-	(void)state;
 	sleep_ms(1100);
 	assert_int_equal(slot_reread(&pc, &s, &value), 0);
 	assert_true(g.time > 1000 * MSEC);
@@ -991,14 +976,13 @@ static void replace(int fd, int by)
 	close(by);
 }
 
-static void test_multiplexed(void **state)
+TEST_WITH(open_cpu, close_cpu, multiplexed)
 {
 	struct perf_group g;
 	struct perf_slot s;
 	struct perf_cpu pc = slot_begin(&g, &s, "page-faults");
 	uint64_t value = 1234;
 
-	(void)state;
 	s.value = 3;
 	s.count = 0;
 	replace(g.leader, answer(s.id, 1000, MSEC, MSEC));
@@ -1012,9 +996,8 @@ static void test_multiplexed(void **state)
 
 /* What a CPU's group that is detached since the CPU was offline reads like: its time passes off the
  * PMU, or does not pass, or it has not the member. */
-static void test_detached(void **state)
+TEST_WITH(open_cpu, close_cpu, detached)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct perf_group g;
 		struct perf_slot s;
@@ -1036,7 +1019,7 @@ static int set_online(const char *how)
 }
 
 /* Disturbs all threads bound to CPU 1, so it requires an environment variable. */
-static void test_offline(void **state)
+TEST_WITH(open_cpu, close_cpu, offline)
 {
 	struct backend_cpu *one = NULL;
 	struct reg_op ops[] = {
@@ -1046,7 +1029,6 @@ static void test_offline(void **state)
 	};
 	struct err e = {0};
 
-	(void)state;
 	if (!getenv("PERFMONFS_TEST_HOTPLUG")) {
 		print_message("# not tried: set PERFMONFS_TEST_HOTPLUG to take CPU 1 offline\n");
 		return;
@@ -1069,33 +1051,6 @@ static void test_offline(void **state)
 	assert_int_equal(be->ops->run(one, ops + 1, 1, &e), 0);
 	assert_int_equal(e.no, ENXIO);
 	be->ops->cpu_close(one);
-}
-
-/* For a test that opens its target itself. */
-static int open_none(void **state)
-{
-	static unsigned files;
-
-	files = open_files();
-	*state = &files;
-	return 0;
-}
-
-static int open_cpu(void **state)
-{
-	struct err e;
-
-	open_none(state);
-	return be->ops->cpu_open(be, sysfs_cpu_first(), &cpu, &e);
-}
-
-/* Closing leaves no file open, also if events are running. */
-static int close_cpu(void **state)
-{
-	const unsigned *files = *state;
-
-	be->ops->cpu_close(cpu);
-	return open_files() == *files ? 0 : -1;
 }
 
 static void bind_to(unsigned n)
@@ -1157,14 +1112,13 @@ static uint64_t own_faults(void)
 }
 
 /* As many as the kernel itself has counted, and nothing between a stop and the next start. */
-static void test_thread_faults(void **state)
+TEST_WITH(open_thread, close_cpu, thread_faults)
 {
 	enum { PAGES = 1000, N = 8 };
 	char *p = fresh_pages(PAGES);
 	uint64_t on = event("page-faults") | EVTSEL_EN, want = 0, faults;
 	struct err e;
 
-	(void)state;
 	/* What the first round executes for the first time has faults of its own. */
 	for (unsigned i = 0; i < PAGES; i += 100) {
 		if (i == 100)
@@ -1184,12 +1138,11 @@ static void test_thread_faults(void **state)
 
 /* An event that is added to those that run counts from that moment on, whatever its PMU. The time
  * of the thread's clocks is compared with the thread's own readings around it. */
-static void test_thread_added(void **state)
+TEST_WITH(open_thread, close_cpu, thread_added)
 {
 	enum { ROUNDS = 20 };
 	uint64_t from, to, before, lacking = 0;
 
-	(void)state;
 	start(0, event("page-faults"));
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		start(1, event(round % 2 ? "cpu-clock" : "task-clock"));
@@ -1207,7 +1160,7 @@ static void test_thread_added(void **state)
 
 /* A group that takes counters is pinned: its leader is. Not one that threads inherit, as it would
  * not be seen that one of these has lost its counters. */
-static void test_thread_pinned(void **state)
+TEST_WITH(open_none, close_cpu, thread_pinned)
 {
 	const struct thread_conf confs[] = {
 		{.takes_counters = true}, {.takes_counters = true, .inherit = true}, {0}};
@@ -1215,7 +1168,6 @@ static void test_thread_pinned(void **state)
 	char *p = fresh_pages(PAGES);
 	struct err e;
 
-	(void)state;
 	atomic_store(&own_tid, gettid());
 	for (unsigned i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
 		if (i)
@@ -1281,14 +1233,13 @@ static uint64_t faulter_open(struct faulter *f)
 }
 
 /* All counters start, are read and stop at the same moments, while the thread runs. */
-static void test_thread_moments(void **state)
+TEST_WITH(open_none, close_cpu, thread_moments)
 {
 	enum { N = 4, ROUNDS = 50 };
 	struct faulter f;
 	uint64_t on, last = 0, count;
 	struct err e;
 
-	(void)state;
 	on = faulter_open(&f);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		assert_int_equal(put_all(N, on, &e), N);
@@ -1305,13 +1256,12 @@ static void test_thread_moments(void **state)
 }
 
 /* One counter of several starts and stops while the others count. */
-static void test_thread_one_of_two(void **state)
+TEST_WITH(open_thread, close_cpu, thread_one_of_two)
 {
 	enum { PAGES = 300 };
 	char *p = fresh_pages(PAGES);
 	uint64_t ev, all, one;
 
-	(void)state;
 	ev = event("page-faults");
 	start(0, ev);
 	start(1, ev);
@@ -1365,13 +1315,12 @@ static uint64_t time_enabled(int fd)
 }
 
 /* At least that of an event inside of the run, at most that of one around it. */
-static void test_thread_time(void **state)
+TEST_WITH(open_thread, close_cpu, thread_time)
 {
 	CLEANUP_CLOSE int around = own_event();
 	CLEANUP_CLOSE int inside = -1;
 	uint64_t time, least;
 
-	(void)state;
 	assert_int_equal(be->ops->thread_time(cpu), 0);
 	start(0, event("page-faults"));
 	inside = own_event();
@@ -1416,14 +1365,13 @@ static void await_fault(void)
 }
 
 /* Two counters take turns: one starts where the other has stopped, though the thread goes on. */
-static void test_thread_at_once(void **state)
+TEST_WITH(open_none, close_cpu, thread_at_once)
 {
 	enum { ROUNDS = 20 };
 	struct faulter f;
 	uint64_t on;
 	struct err e;
 
-	(void)state;
 	on = faulter_open(&f);
 	start(0, on);
 	start(1, on);
@@ -1448,7 +1396,7 @@ static void test_thread_at_once(void **state)
 }
 
 /* A counter gets another event and the first one again: both have gone on counting. */
-static void test_thread_parked(void **state)
+TEST_WITH(open_none, close_cpu, thread_parked)
 {
 	enum { ROUNDS = 20 };
 	static const char *const names[] = {"page-faults", "minor-faults"};
@@ -1456,7 +1404,6 @@ static void test_thread_parked(void **state)
 	uint64_t on;
 	struct err e;
 
-	(void)state;
 	on = faulter_open(&f);
 	start(2, on);
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -1479,12 +1426,11 @@ static void test_thread_parked(void **state)
 }
 
 /* What was stopped at once stops. */
-static void test_thread_at_once_stops(void **state)
+TEST_WITH(open_none, close_cpu, thread_at_once_stops)
 {
 	struct faulter f;
 	uint64_t on, time, count;
 
-	(void)state;
 	on = faulter_open(&f);
 	start(2, on);
 	await_fault();
@@ -1521,12 +1467,11 @@ static bool alarmed(int fd, int ms)
 }
 
 /* By the thread's own time, which passes only while it runs. */
-static void test_thread_alarm(void **state)
+TEST_WITH(open_thread, close_cpu, thread_alarm)
 {
 	uint64_t began;
 	int fd;
 
-	(void)state;
 	start(0, event("page-faults"));
 	for (unsigned i = 0; i < 3; i++) {
 		began = be->ops->thread_time(cpu);
@@ -1548,13 +1493,12 @@ static void test_thread_alarm(void **state)
 }
 
 /* A number that another thread has got since: none of its events are counted. */
-static void test_thread_reused(void **state)
+TEST_WITH(open_thread, close_cpu, thread_reused)
 {
 	struct faulter f;
 	uint64_t on;
 	struct err e;
 
-	(void)state;
 	on = event("page-faults") | EVTSEL_EN;
 	faulter_begin(&f);
 	atomic_store(&own_tid, atomic_load(&f.tid));
@@ -1565,14 +1509,13 @@ static void test_thread_reused(void **state)
 	faulter_end(&f);
 }
 
-static void test_thread_ended(void **state)
+TEST_WITH(open_none, close_cpu, thread_ended)
 {
 	struct faulter f;
 	struct backend_cpu *none;
 	uint64_t on, count;
 	struct err e;
 
-	(void)state;
 	on = faulter_open(&f);
 	assert_int_equal(put_all(2, on, &e), 2);
 	faulter_end(&f);
@@ -1586,7 +1529,7 @@ static void test_thread_ended(void **state)
 }
 
 /* Of a run that fails, nothing counts. */
-static void test_thread_half(void **state)
+TEST_WITH(open_thread, close_cpu, thread_half)
 {
 	unsigned files = open_files();
 	struct reg_op ops[] = {
@@ -1598,7 +1541,6 @@ static void test_thread_half(void **state)
 	struct err e;
 	char *p = fresh_pages(10);
 
-	(void)state;
 	assert_int_equal(be->ops->run(cpu, ops, 2, &e), 1);
 	assert_int_equal(e.no, EINVAL);
 	touch(p, 10);
@@ -1621,7 +1563,18 @@ static void interrupt_each(uint64_t sel, uint64_t period)
 		fail_msg("%s", e.text);
 }
 
-/* What test_interrupts() has found. */
+/* The test of that name, over all threads of a CPU, and of one thread. */
+#define ON_BOTH(name)                                                                              \
+	TEST_WITH(open_cpu, close_cpu, name##_on_cpu)                                              \
+	{                                                                                          \
+		name();                                                                            \
+	}                                                                                          \
+	TEST_WITH(open_thread, close_cpu, name##_of_thread)                                        \
+	{                                                                                          \
+		name();                                                                            \
+	}
+
+/* What interrupts() has found. */
 struct interrupts_seen {
 	uint64_t n, dropped, last;
 	uint64_t ip;
@@ -1674,7 +1627,7 @@ static pfm_smpl_event_t take_event(
 
 /* What this thread executes and maps comes in order with its interrupts, also while nothing counts.
  */
-static void test_interrupt_events(void **state)
+TEST_WITH(open_thread, close_cpu, interrupt_events)
 {
 	const struct interrupt_conf conf = {.batch = 1, .events = true};
 	CLEANUP_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -1685,7 +1638,6 @@ static void test_interrupt_events(void **state)
 	struct err e = {0};
 	void *code;
 
-	(void)state;
 	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
 	prctl(PR_SET_NAME, "renamed");
 	ev = take_event(PFM_EVENT_COMM, nsec_now(CLOCK_MONOTONIC) - NSEC_PER_SEC, 0);
@@ -1709,7 +1661,7 @@ static void test_interrupt_events(void **state)
 
 /* Each fault is an interrupt, with the address of the instruction that it interrupts. Other threads
  * of the CPU may fill the ring: then that round does not count. */
-static void test_interrupts(void **state)
+static void interrupts(void)
 {
 	enum { PAGES = 20, ROUNDS = 15 };
 	char *p = fresh_pages(PAGES);
@@ -1717,7 +1669,6 @@ static void test_interrupts(void **state)
 	struct interrupts_seen seen = {0};
 	unsigned whole = 0;
 
-	(void)state;
 	interrupt_each(sel, 1);
 	start(0, sel);
 	while (whole < ROUNDS) {
@@ -1734,15 +1685,16 @@ static void test_interrupts(void **state)
 	munmap(p, PAGES * 4096);
 }
 
+ON_BOTH(interrupts)
+
 /* What finds no room is counted: no overflow is missing in silence. */
-static void test_interrupts_dropped(void **state)
+TEST_WITH(open_thread, close_cpu, interrupts_dropped)
 {
 	enum { PAGES = 20000 };
 	char *p = fresh_pages(PAGES + 10);
 	uint64_t sel = event("page-faults"), counted;
 	struct interrupts_seen seen = {0};
 
-	(void)state;
 	interrupt_each(sel, 1);
 	start(0, sel);
 	touch(p, PAGES);
@@ -1757,7 +1709,7 @@ static void test_interrupts_dropped(void **state)
 }
 
 /* A stop, a new period, and none. */
-static void test_interrupts_period(void **state)
+TEST_WITH(open_thread, close_cpu, interrupts_period)
 {
 	enum { PAGES = 100 };
 	char *p = fresh_pages(3 * PAGES);
@@ -1765,7 +1717,6 @@ static void test_interrupts_period(void **state)
 	struct interrupts_seen seen = {0};
 	struct err e = {0};
 
-	(void)state;
 	interrupt_each(sel, 10);
 	start(0, sel);
 	touch(p, PAGES);
@@ -1787,13 +1738,12 @@ static void test_interrupts_period(void **state)
 }
 
 /* An event that is added to those that run has not lost its place on the PMU before. */
-static void test_interrupts_added(void **state)
+static void interrupts_added(void)
 {
 	enum { ROUNDS = 5 };
 	uint64_t until;
 	struct interrupt in;
 
-	(void)state;
 	start(1, event("page-faults"));
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		interrupt_each(event("cpu-clock"), MSEC);
@@ -1810,6 +1760,8 @@ static void test_interrupts_added(void **state)
 	}
 }
 
+ON_BOTH(interrupts_added)
+
 /* How far counter 0 is ahead of counter 1. */
 static int64_t ahead(void)
 {
@@ -1823,7 +1775,7 @@ static int64_t ahead(void)
 
 /* A counter that is given a period while it runs interrupts, and counts on: nothing is left out, or
  * counted twice, while its new event is opened. A hypervisor may do so in a round. */
-static void test_interrupts_later(void **state)
+static void interrupts_later(void)
 {
 	enum { ROUNDS = 20 };
 	uint64_t sel = event("cpu-clock"), until;
@@ -1833,7 +1785,6 @@ static void test_interrupts_later(void **state)
 		{.addr = SEL(1), .verb = REG_WRITE, .value = sel | EVTSEL_EN}};
 	struct err e;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		assert_int_equal(be->ops->run(cpu, on, 2, &e), 2);
 		before = ahead();
@@ -1854,12 +1805,13 @@ static void test_interrupts_later(void **state)
 	assert_true(most < 2000);
 }
 
-static void test_interrupts_refused(void **state)
+ON_BOTH(interrupts_later)
+
+TEST_WITH(open_cpu, close_cpu, interrupts_refused)
 {
 	const struct interrupt_conf conf = {.batch = 1};
 	struct err e = {0};
 
-	(void)state;
 	if (!has_event("tsc"))
 		skip();
 	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
@@ -1868,74 +1820,11 @@ static void test_interrupts_refused(void **state)
 	assert_true(get(CNT(0)) > 0);
 }
 
-#define ON_CPU(test)    cmocka_unit_test_setup_teardown(test, open_cpu, close_cpu)
-#define ON_THREAD(test) cmocka_unit_test_setup_teardown(test, open_thread, close_cpu)
-
 int main(void)
 {
 	struct backend_conf conf = {0};
 	struct err e;
 	int failed;
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpulist),
-		ON_CPU(test_description),
-		ON_CPU(test_events),
-		ON_CPU(test_page_faults),
-		ON_CPU(test_levels),
-		ON_CPU(test_clocks),
-		ON_CPU(test_tsc),
-		ON_CPU(test_switches),
-		ON_CPU(test_stop),
-		ON_CPU(test_write_counter),
-		ON_CPU(test_at_one_moment),
-		ON_CPU(test_change_folds),
-		ON_CPU(test_nothing),
-		ON_CPU(test_unfilterable),
-		ON_CPU(test_reserved),
-		ON_CPU(test_unknown_events),
-		ON_CPU(test_hardware),
-		ON_CPU(test_full),
-		ON_CPU(test_try_refused),
-		ON_CPU(test_try_once),
-		ON_CPU(test_fit),
-		cmocka_unit_test(test_takes_counter),
-		ON_CPU(test_run_stops),
-		ON_CPU(test_reserve),
-		ON_CPU(test_update),
-		ON_CPU(test_stats),
-		ON_CPU(test_cpus),
-		ON_CPU(test_lost_event),
-		ON_CPU(test_lost_at_stop),
-		ON_CPU(test_lost_late),
-		ON_CPU(test_multiplexed),
-		ON_CPU(test_detached),
-		ON_CPU(test_offline),
-		ON_THREAD(test_thread_faults),
-		ON_THREAD(test_thread_added),
-		cmocka_unit_test_setup_teardown(test_thread_pinned, open_none, close_cpu),
-		cmocka_unit_test_setup_teardown(test_thread_moments, open_none, close_cpu),
-		ON_THREAD(test_thread_one_of_two),
-		ON_THREAD(test_thread_time),
-		cmocka_unit_test_setup_teardown(test_thread_at_once, open_none, close_cpu),
-		cmocka_unit_test_setup_teardown(test_thread_parked, open_none, close_cpu),
-		cmocka_unit_test_setup_teardown(test_thread_at_once_stops, open_none, close_cpu),
-		ON_THREAD(test_thread_alarm),
-		ON_THREAD(test_thread_reused),
-		cmocka_unit_test_setup_teardown(test_thread_ended, open_none, close_cpu),
-		ON_THREAD(test_thread_half),
-		ON_CPU(test_interrupts),
-		ON_THREAD(test_interrupts),
-		ON_THREAD(test_interrupt_events),
-		ON_THREAD(test_interrupts_dropped),
-		ON_THREAD(test_interrupts_period),
-		ON_CPU(test_interrupts_added),
-		ON_THREAD(test_interrupts_added),
-		ON_CPU(test_interrupts_later),
-		ON_THREAD(test_interrupts_later),
-		ON_CPU(test_interrupts_refused),
-		cmocka_unit_test(test_conf),
-		cmocka_unit_test(test_check),
-	};
 
 	if (perf_backend_ops.open(&conf, &be, &e) < 0) {
 		bool lacking = e.no == EACCES || e.no == EPERM || e.no == ENOSYS;
@@ -1944,7 +1833,7 @@ int main(void)
 		return lacking ? 0 : 1;
 	}
 	bind_to(sysfs_cpu_first());
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = unit_run(NULL, NULL);
 	be->ops->close(be);
 	return failed;
 }

@@ -2,27 +2,18 @@
 /* The perf backend: one set of registers for a thread and all that it creates, compared with the
  * kernel's own figures of a process and its children. */
 #include "perfmonfs/backend.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "backend/perf/perf.h"
 #include "base/cleanup.h"
@@ -299,11 +290,10 @@ static uint64_t count(void)
 
 /* All that it does, and what its threads, children and their children do; nothing between a stop
  * and the next start. */
-static void test_sum(void **state)
+TEST_WITH(begin_inherit, end, sum)
 {
 	uint64_t on = event("minor-faults"), before, after, sum = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++) {
 		before = kernel_faults();
 		select_both(on);
@@ -321,13 +311,12 @@ static void test_sum(void **state)
 }
 
 /* The children that exist would not count it. */
-static void test_other_event(void **state)
+TEST_WITH(begin_inherit, end, other_event)
 {
 	struct reg_op op = {.addr = SEL(2), .verb = REG_WRITE, .value = event("minor-faults")};
 	uint64_t on = event("minor-faults");
 	struct err e;
 
-	(void)state;
 	select_both(on);
 	assert_int_equal(be->ops->run(program.target, &op, 1, &e), 0);
 	assert_int_equal(e.no, EBUSY);
@@ -337,9 +326,8 @@ static void test_other_event(void **state)
 	select_both(on);
 }
 
-static void test_on_exec(void **state)
+TEST_WITH(begin_on_exec, end, on_exec)
 {
-	(void)state;
 	select_both(event("minor-faults"));
 	tell(ORDER_FAMILY);
 	assert_int_equal(count(), 0);
@@ -351,11 +339,10 @@ static void test_on_exec(void **state)
 }
 
 /* A stop ends the waiting: what comes after it is counted from the next start on. */
-static void test_on_exec_stopped(void **state)
+TEST_WITH(begin_on_exec, end, on_exec_stopped)
 {
 	uint64_t on = event("minor-faults"), time;
 
-	(void)state;
 	select_both(on);
 	select_both(on & ~EVTSEL_EN);
 	tell(ORDER_PROGRAM);
@@ -378,12 +365,11 @@ static bool is_gone(int fd)
 }
 
 /* The last one that has inherited the registers has ended. */
-static void test_watch(void **state)
+TEST_WITH(begin_inherit, end, watch)
 {
 	struct err e;
 	int fd = be->ops->thread_watch(program.target, &e);
 
-	(void)state;
 	if (fd < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(be->ops->thread_watch(program.target, &e), fd);
@@ -428,11 +414,10 @@ static void start_refused(uint64_t value, unsigned threads)
 }
 
 /* However often, it leaves no more than the events of one start, and they do not count. */
-static void test_start_refused(void **state)
+TEST_WITH(begin_process, end, start_refused)
 {
 	unsigned n;
 
-	(void)state;
 	start_refused(event("minor-faults"), 0);
 	n = files();
 	start_refused(event("minor-faults"), 0);
@@ -445,11 +430,10 @@ static void test_start_refused(void **state)
 }
 
 /* The threads that have been started are stopped again. */
-static void test_restart_refused(void **state)
+TEST_WITH(begin_process, end, restart_refused)
 {
 	uint64_t on = event("minor-faults"), off = on & ~EVTSEL_EN, counted;
 
-	(void)state;
 	tell(ORDER_IDLER);
 	select_both(on);
 	select_both(off);
@@ -464,24 +448,11 @@ static void test_restart_refused(void **state)
 	assert_in_range(count(), counted + PAGES, counted + PAGES + 100);
 }
 
-#define PROCESS(test) cmocka_unit_test_setup_teardown(test, begin_process, end)
-#define INHERIT(test) cmocka_unit_test_setup_teardown(test, begin_inherit, end)
-#define ON_EXEC(test) cmocka_unit_test_setup_teardown(test, begin_on_exec, end)
-
 int main(void)
 {
 	struct backend_conf conf = {0};
 	struct err e;
 	int failed;
-	const struct CMUnitTest tests[] = {
-		INHERIT(test_sum),
-		INHERIT(test_other_event),
-		INHERIT(test_watch),
-		PROCESS(test_start_refused),
-		PROCESS(test_restart_refused),
-		ON_EXEC(test_on_exec),
-		ON_EXEC(test_on_exec_stopped),
-	};
 
 	if (perf_backend_ops.open(&conf, &be, &e) < 0) {
 		bool lacking = e.no == EACCES || e.no == EPERM || e.no == ENOSYS;
@@ -494,7 +465,7 @@ int main(void)
 		be->ops->close(be);
 		return 0;
 	}
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = unit_run(NULL, NULL);
 	be->ops->close(be);
 	return failed;
 }

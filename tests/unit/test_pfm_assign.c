@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* assign_events() against all assignments, tried one by one. */
 // cmocka.h needs these first.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "tools/pfm/events/assign.h"
 
 enum { CASES = 40000, MAX_EVENTS = 7, MAX_COUNTERS = 8, MAX_ESCRS = 5, CCCR = 32 };
@@ -191,14 +183,13 @@ static void random_case(void)
 	assert_int_equal(rc, fits(&pmu, events, conflict, pmu.all) ? -EBUSY : -ENOSPC);
 }
 
-static void test_random(void **state)
+TEST(random)
 {
-	(void)state;
 	for (unsigned i = 0; i < CASES; i++)
 		random_case();
 }
 
-static void test_preference(void **state)
+TEST(preference)
 {
 	struct pfm_pmu pmu = {.general = 0xf, .all = 0x7000f};
 	struct pfm_event events[] = {
@@ -207,7 +198,6 @@ static void test_preference(void **state)
 	struct err e;
 	struct event_place places[5];
 
-	(void)state;
 	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &conflict, &e), 0);
 	assert_int_equal(places[0].row, 0);
 	assert_int_equal(places[1].row, 16);
@@ -220,7 +210,7 @@ static void test_preference(void **state)
 }
 
 /* The most that there can be, each on any of 20 counters, and then one too many. */
-static void test_large(void **state)
+TEST(large)
 {
 	struct pfm_pmu pmu = {.general = 0xfffff, .all = 0xfffff};
 	struct pfm_event events[EVENT_MAX + 1];
@@ -228,7 +218,6 @@ static void test_large(void **state)
 	uint32_t conflict;
 	struct err e = {0};
 
-	(void)state;
 	for (unsigned i = 0; i <= EVENT_MAX; i++)
 		events[i] = event_on(0xfffff);
 	assert_int_equal(assign_events(&pmu, events, 20, pmu.all, places, &conflict, &e), 0);
@@ -246,7 +235,7 @@ static void test_large(void **state)
 	assert_int_equal(__builtin_popcount(conflict), 21);
 }
 
-static void test_sentence(void **state)
+TEST(sentence)
 {
 	struct pfm_pmu pmu = {.general = 0x3, .all = 0x3};
 	struct pfm_event events[] = {event_on(0x1), event_on(0x3), event_on(0x1)};
@@ -254,7 +243,6 @@ static void test_sentence(void **state)
 	uint32_t conflict;
 	struct event_place places[3];
 
-	(void)state;
 	snprintf(events[0].name, sizeof(events[0].name), "first");
 	snprintf(events[2].name, sizeof(events[2].name), "third");
 	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
@@ -266,7 +254,7 @@ static void test_sentence(void **state)
 }
 
 /* Those that share an ESCR, or counters past it, are told with what they share. */
-static void test_escrs(void **state)
+TEST(escrs)
 {
 	static const struct pfm_pmc cccr = {
 		.num = CCCR, .escr_select = 0xe000, .escr = {0, 1, 2, -1, -1, -1, -1, -1}};
@@ -283,7 +271,6 @@ static void test_escrs(void **state)
 	struct err e = {0};
 	uint32_t conflict;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		events[i].escrs = 0x1;
 	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
@@ -300,17 +287,4 @@ static void test_escrs(void **state)
 	assert_non_null(strstr(e.text, "they share PMD 0-1"));
 	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &conflict, &e), -EBUSY);
 	assert_int_equal(conflict, 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_preference),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_sentence),
-		cmocka_unit_test(test_escrs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

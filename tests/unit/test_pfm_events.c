@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Names and codes of events to values of PMCs: event_resolve() and event_program(). */
 // cmocka.h needs these first.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tests/unit/unit.h"
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/cpuinfo.h"
 #include "tools/pfm/events/event.h"
@@ -106,11 +98,10 @@ static int parse_file(struct pfm_pmu *pmu, const char *text, struct err *e)
 	return event_file_parse(slice_of(text), "f.events", "f", pmu, e);
 }
 
-static void test_pmu(void **state)
+TEST(pmu)
 {
 	struct pfm_pmu pmu = pmu_intel();
 
-	(void)state;
 	assert_string_equal(pmu.name, "intel_arch_v4");
 	assert_int_equal(pmu.general, 0xf);
 	assert_int_equal(pmu.all, 0x7f);
@@ -125,7 +116,7 @@ static void test_pmu(void **state)
 }
 
 /* Counters of a cache or package have other events; those of a core have the CPU's. */
-static void test_pmu_scopes(void **state)
+TEST(pmu_scopes)
 {
 	static const char pmcs[] = "0 A msr 0x186 0x0 0x0\n1 B msr 0x400 0x0 0x0 core\n"
 				   "2 C msr 0x187 0x0 0x0 ccx\n3 D msr 0x3c0 0x0 0x0 package\n"
@@ -135,7 +126,6 @@ static void test_pmu_scopes(void **state)
 				   "4 E msr 0xc3 0x0 0x0 buffer core\n5 F msr 0xc4 0x0 0x0 later\n";
 	struct pfm_pmu pmu = pmu_of(pfm_pmus_text("x", "sim", pmcs, pmds), no_cpu);
 
-	(void)state;
 	assert_int_equal(pmu.ncounters, 3);
 	assert_int_equal(pmu.all, 0x7);
 	assert_int_equal(pmu.general, 0x7);
@@ -154,9 +144,8 @@ static void pmu_refused(const char *pmcs, const char *pmds, const char *events, 
 	assert_non_null(strstr(e.text, where));
 }
 
-static void test_pmu_refused(void **state)
+TEST(pmu_refused)
 {
-	(void)state;
 	pmu_refused("0 A msr 0x1 0x0 0x0\nx\n", "", "", "pmcs:2");
 	pmu_refused("0 A msr 0x1 0x0\n", "", "", "pmcs:1");
 	pmu_refused("0 A msr 0x1 0x0 0x0\n", "0 A msr 0x1 0x0 0x0\n0 B msr 0x2 0x0 0x0\n", "",
@@ -166,11 +155,10 @@ static void test_pmu_refused(void **state)
 	pmu_refused("0 A msr 0x360 0x0 0x0 escr=0xe000:1,x\n", "", "", "pmcs:1");
 }
 
-static void test_architectural(void **state)
+TEST(architectural)
 {
 	struct pfm_pmu intel = pmu_intel(), amd = pmu_amd("sim"), p6 = pmu_p6();
 
-	(void)state;
 	encodes(&intel, "instructions", 0xc0, 0, 0x1f);
 	encodes(&intel, "cycles:u", 0x3c, EVENT_USER, 0x2f);
 	encodes(&intel, "cycles:uk", 0x3c, BOTH, 0x2f);
@@ -188,11 +176,10 @@ static void test_architectural(void **state)
 	pfm_pmu_free(&p6);
 }
 
-static void test_modifiers(void **state)
+TEST(modifiers)
 {
 	struct pfm_pmu pmu = pmu_intel();
 
-	(void)state;
 	/* What a fixed counter cannot do takes the event to the others. */
 	encodes(&pmu, "cycles:c=2:i", 0x280003c, 0, 0xf);
 	encodes(&pmu, "branches:e:u", 0x400c4, EVENT_USER, 0xf);
@@ -211,11 +198,10 @@ static void test_modifiers(void **state)
 	pfm_pmu_free(&pmu);
 }
 
-static void test_codes(void **state)
+TEST(codes)
 {
 	struct pfm_pmu pmu = pmu_intel(), amd = pmu_amd("sim");
 
-	(void)state;
 	encodes(&pmu, "r01c0", 0x1c0, 0, 0xf);
 	encodes(&pmu, "r412e:u", 0x412e, EVENT_USER, 0xf);
 	encodes(&pmu, "0x5300c0", 0xc0, BOTH, 0x1f);
@@ -246,7 +232,7 @@ static void test_codes(void **state)
 }
 
 /* As Linux writes them; on AMD, an event has 12 bits. */
-static void test_terms(void **state)
+TEST(terms)
 {
 	struct pfm_pmu pmu = pmu_intel(), amd = pmu_amd("sim");
 	struct slice list =
@@ -254,7 +240,6 @@ static void test_terms(void **state)
 	static const char *const cut[] = {
 		"cpu/event=0xc0,umask=1/u", "cycles", "cpu/event=1/", "cycles/", "branches"};
 
-	(void)state;
 	encodes(&pmu, "cpu/event=0xc0/", 0xc0, 0, 0x1f);
 	encodes(&pmu, "cpu/umask=0x1,event=192/u", 0x1c0, EVENT_USER, 0xf);
 	encodes(&pmu, "cpu/event=0x3c,cmask=2,inv,edge=1/k", 0x284003c, EVENT_KERNEL, 0xf);
@@ -278,7 +263,7 @@ static void test_terms(void **state)
 	pfm_pmu_free(&amd);
 }
 
-static void test_extra(void **state)
+TEST(extra)
 {
 	struct pfm_pmu plain = pmu_intel();
 	struct pfm_pmu pmu = pmu_of(
@@ -286,7 +271,6 @@ static void test_extra(void **state)
 		no_cpu);
 	struct pfm_event event = resolved(&pmu, "r01b7+0x10001:u");
 
-	(void)state;
 	assert_int_equal(event.extra_pmc, 20);
 	assert_int_equal(event.extra, 0x10001);
 	assert_int_equal(event.counters, 0x3);
@@ -300,12 +284,11 @@ static void test_extra(void **state)
 	pfm_pmu_free(&plain);
 }
 
-static void test_perf(void **state)
+TEST(perf)
 {
 	struct pfm_pmu pmu = pmu_perf(PFM_ENCODING_INTEL), bare = pmu_perf(PFM_ENCODING_NONE);
 	struct err e = {0};
 
-	(void)state;
 	encodes(&pmu, "page-faults", 0x0100000000000003, 0, 0x3);
 	encodes(&pmu, "page-faults:u", 0x0100000000000003, EVENT_USER, 0x3);
 	encodes(&pmu, "instructions", 0xc0, 0, 0x3);
@@ -329,11 +312,10 @@ static void test_perf(void **state)
 	pfm_pmu_free(&bare);
 }
 
-static void test_merged(void **state)
+TEST(merged)
 {
 	struct pfm_pmu real = pmu_amd("msr"), sim = pmu_amd("sim"), perf = pmu_amd("perf");
 
-	(void)state;
 	refused(&real, "r0f03", EOPNOTSUPP, "merged");
 	refused(&real, "r0f03:c=1", EOPNOTSUPP, "merged");
 	encodes(&real, "r100000f03", 0x100000f03, 0, 0x3f);
@@ -344,11 +326,10 @@ static void test_merged(void **state)
 	pfm_pmu_free(&perf);
 }
 
-static void test_unknown(void **state)
+TEST(unknown)
 {
 	struct pfm_pmu pmu = pmu_intel(), bare = pmu_perf(PFM_ENCODING_NONE);
 
-	(void)state;
 	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
 	refused(&pmu, "branch", ENOENT, "branches or branch-misses");
 	refused(&pmu, "CYCLE", ENOENT, "cycles");
@@ -381,12 +362,11 @@ static void file_refused(const char *text, int no, const char *noun)
 	pfm_pmu_free(&pmu);
 }
 
-static void test_event_file(void **state)
+TEST(event_file)
 {
 	struct pfm_pmu pmu = pmu_intel();
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(parse_file(&pmu,
 				 "# nothing\n\npmu p6 intel_arch_v4\n"
 				 "L1D.REPLACEMENT 0x0151 * lines  # but this\n"
@@ -408,13 +388,12 @@ static void test_event_file(void **state)
 	pfm_pmu_free(&pmu);
 }
 
-static void test_event_file_cpu(void **state)
+TEST(event_file_cpu)
 {
 	static const char text[] = "cpu amd 26 0-15,32\nls_dispatch 0x0729 * memory operations\n";
 	struct pfm_pmu real = pmu_amd("msr"), sim = pmu_amd("sim"), intel = pmu_intel();
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(parse_file(&real, text, &e), 0);
 	encodes(&real, "ls_dispatch", 0x729, 0, 0x3f);
 	/* A simulated CPU is none of any model: the file has to be named. */
@@ -431,14 +410,13 @@ static void test_event_file_cpu(void **state)
 	pfm_pmu_free(&intel);
 }
 
-static void test_event_file_also(void **state)
+TEST(event_file_also)
 {
 	static const char text[] = "vendor intel\nalso x_glc\nalso cpu_core intel 6 151,154\n"
 				   "A.B 0x1 0-1 events\n";
 	struct pfm_pmu sim = pmu_intel(), skylake = pmu_perf(PFM_ENCODING_INTEL);
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(parse_file(&sim, text, &e), 0);
 	encodes(&sim, "x_glc::a:b:u", 0x1, EVENT_USER, 0x3);
 	encodes(&sim, "x_glc/A.B/", 0x1, 0, 0x3);
@@ -491,12 +469,11 @@ static void encodes_as(const struct pfm_pmu *pmu, const char *text, uint64_t cod
 	assert_string_equal(event.name, name);
 }
 
-static void test_types(void **state)
+TEST(types)
 {
 	struct pfm_pmu core = pmu_of_type("core"), atom = pmu_of_type("atom"),
 		       all = pmu_of_type("");
 
-	(void)state;
 	encodes_as(&core, "A.B", 0x1, "A.B");
 	encodes_as(&atom, "A.B:u", 0x2, "A.B:u");
 	encodes_as(&core, "cpu_core/a.b/", 0x1, "a.b");
@@ -523,9 +500,8 @@ static void test_types(void **state)
 	pfm_pmu_free(&all);
 }
 
-static void test_event_file_refused(void **state)
+TEST(event_file_refused)
 {
-	(void)state;
 	file_refused("A 0x1 *\nB\n", EINVAL, "f.events:2");
 	file_refused("A 0x1\n", EINVAL, "f.events:1");
 	file_refused("A zz *\n", EINVAL, "zz");
@@ -569,11 +545,10 @@ static void programs(const struct pfm_pmu *pmu, const char *const *texts, unsign
 	assert_string_equal(got, wanted);
 }
 
-static void test_program(void **state)
+TEST(program)
 {
 	struct pfm_pmu intel = pmu_intel(), p6 = pmu_p6(), perf = pmu_perf(PFM_ENCODING_NONE);
 
-	(void)state;
 	programs(&intel, (const char *[]){"instructions", "cycles:u", "branches:k", "ref-cycles"},
 		4, (struct event_place[]){{4, -1}, {5, -1}, {0, -1}, {6, -1}}, BOTH,
 		"pmc16 0x323\npmc0 0x4200c4\n");
@@ -616,13 +591,12 @@ static void names(
 		event_name_of(pmu, pfm_pmu_counter(pmu, pmd), pmc, value, room), wanted);
 }
 
-static void test_netburst(void **state)
+TEST(netburst)
 {
 	struct pfm_pmu pmu = pmu_netburst(), intel = pmu_intel();
 	struct pfm_event event = resolved(&pmu, "cycles:u");
 	struct err e;
 
-	(void)state;
 	assert_int_equal(pmu.all, 0xf);
 	assert_int_equal(pmu.general, 0xf);
 	assert_int_equal(pmu.escrs, 1ULL << 6 | 1ULL << 20 | 1ULL << 38 | 1ULL << 51);
@@ -666,12 +640,11 @@ static void test_netburst(void **state)
 	pfm_pmu_free(&intel);
 }
 
-static void test_counters_text(void **state)
+TEST(counters_text)
 {
 	struct pfm_pmu intel = pmu_intel(), umc = pmu_umc(), every = {.ncounters = PFM_PMU_REGS};
 	char room[PFM_COUNTERS_ROOM];
 
-	(void)state;
 	assert_string_equal(pfm_pmu_counters(&intel, room, 0x1f), "0-3,16");
 	assert_string_equal(pfm_pmu_counters(&intel, room, 0x5), "0,2");
 	assert_string_equal(pfm_pmu_counters(&intel, room, UINT64_MAX), "0-3,16-18");
@@ -698,11 +671,10 @@ static void test_counters_text(void **state)
 
 /* --- Memory controllers */
 
-static void test_umc(void **state)
+TEST(umc)
 {
 	struct pfm_pmu pmu = pmu_umc();
 
-	(void)state;
 	assert_int_equal(pmu.ncounters, 4);
 	assert_int_equal(pmu.general, 0x3);
 	assert_int_equal(pmu.umc, 0xc);
@@ -714,12 +686,11 @@ static void test_umc(void **state)
 }
 
 /* Where controllers differ, there is no sum. */
-static void test_umc_refused(void **state)
+TEST(umc_refused)
 {
 	static const char pmcs[] =
 		UMC_PMC(64, 0x0) UMC_PMC(65, 0x2) UMC_PMC(68, 0x8) UMC_PMC(69, 0xa);
 
-	(void)state;
 	pmu_refused(
 		pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(68, 0x9, 1) UMC_PMD(69, 0xb, 1), "", "PMD 69");
 	pmu_refused(pmcs, UMC_PMD(64, 0x1, 0) UMC_PMD(65, 0x3, 0) UMC_PMD(68, 0x9, 1), "",
@@ -729,14 +700,13 @@ static void test_umc_refused(void **state)
 	pmu_refused(pmcs, UMC_PMD(64, 0x1, x), "", "pmds:1");
 }
 
-static void test_umc_events(void **state)
+TEST(umc_events)
 {
 	static const char text[] = "umc_mem_clk 0x0 umc cycles\numc_cas_cmd.rd 0x10a umc reads\n"
 				   "wrong 0x400 umc not an event\n";
 	struct pfm_pmu pmu = pmu_umc(), perf = pmu_perf(PFM_ENCODING_AMD);
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(event_file_parse(slice_of(text), "u.events", "amd_umc", &pmu, &e), 0);
 	assert_int_equal(event_file_parse(slice_of(text), "u.events", "amd_umc", &perf, &e), 0);
 	encodes(&pmu, "umc_cas_cmd.rd", 0x10a, BOTH, 0xc);
@@ -754,7 +724,7 @@ static void test_umc_events(void **state)
 }
 
 /* Each event is in all controllers, or not counted. */
-static void test_umc_assigned(void **state)
+TEST(umc_assigned)
 {
 	static const char text[] = "cas.rd 0x10a umc\ncas.wr 0x20a umc\ncas 0x00a umc\n";
 	const char *const names[] = {"cas.rd", "r0076:u", "cas.wr"};
@@ -764,7 +734,6 @@ static void test_umc_assigned(void **state)
 	struct err e = {0};
 	struct event_place places[4];
 
-	(void)state;
 	assert_int_equal(parse_file(&pmu, text, &e), 0);
 	for (unsigned i = 0; i < 3; i++)
 		events[i] = resolved(&pmu, names[i]);
@@ -782,23 +751,21 @@ static void test_umc_assigned(void **state)
 }
 
 /* What the selectors of a context count is told of CPUs' counters alone. */
-static void test_umc_names(void **state)
+TEST(umc_names)
 {
 	struct pfm_pmu pmu = pmu_umc();
 	char room[EVENT_TEXT];
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(parse_file(&pmu, "cas.rd 0x10a umc\nother 0x10a *\n", &e), 0);
 	assert_string_equal(event_name_of(&pmu, &pmu.counters[0], 0, 0x43010a, room), "other");
 	pfm_pmu_free(&pmu);
 }
 
-static void test_libpfm(void **state)
+TEST(libpfm)
 {
 	struct pfm_pmu intel = pmu_intel(), amd = pmu_amd("sim");
 
-	(void)state;
 	if (!libpfm_version())
 		skip();
 	encodes(&intel, "skl::BR_MISP_RETIRED:ALL_BRANCHES:u", 0xc5, EVENT_USER, 0xf);
@@ -823,13 +790,12 @@ static void test_libpfm(void **state)
 	pfm_pmu_free(&amd);
 }
 
-static void test_cpuinfo(void **state)
+TEST(cpuinfo)
 {
 	struct pfm_cpu cpu = cpuinfo_parse(
 		slice_of("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\n"
 			 "model\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t\t: 3\n"));
 
-	(void)state;
 	assert_int_equal(cpu.encoding, PFM_ENCODING_AMD);
 	assert_int_equal(cpu.family, 26);
 	assert_int_equal(cpu.model, 2);
@@ -838,38 +804,4 @@ static void test_cpuinfo(void **state)
 	cpu = cpuinfo_parse(slice_of(""));
 	assert_int_equal(cpu.encoding, PFM_ENCODING_NONE);
 	assert_int_equal(cpu.family, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pmu),
-		cmocka_unit_test(test_pmu_scopes),
-		cmocka_unit_test(test_pmu_refused),
-		cmocka_unit_test(test_architectural),
-		cmocka_unit_test(test_modifiers),
-		cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_terms),
-		cmocka_unit_test(test_extra),
-		cmocka_unit_test(test_perf),
-		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_event_file),
-		cmocka_unit_test(test_event_file_cpu),
-		cmocka_unit_test(test_event_file_also),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_event_file_refused),
-		cmocka_unit_test(test_program),
-		cmocka_unit_test(test_netburst),
-		cmocka_unit_test(test_counters_text),
-		cmocka_unit_test(test_umc),
-		cmocka_unit_test(test_umc_refused),
-		cmocka_unit_test(test_umc_events),
-		cmocka_unit_test(test_umc_assigned),
-		cmocka_unit_test(test_umc_names),
-		cmocka_unit_test(test_libpfm),
-		cmocka_unit_test(test_cpuinfo),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

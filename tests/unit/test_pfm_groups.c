@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Formulas and group files. */
 // cmocka.h needs these first.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/pfm_pmus.h"
+#include "tests/unit/unit.h"
 #include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/events/group.h"
@@ -45,9 +38,8 @@ static void evaluates(const char *text, double wanted)
 		fail_msg("%s is %g, not %g", text, v, wanted);
 }
 
-static void test_formulas(void **state)
+TEST(formulas)
 {
-	(void)state;
 	evaluates("a", 12);
 	evaluates("a - b-c", 8);
 	evaluates("a -b-c", 8);
@@ -64,13 +56,12 @@ static void test_formulas(void **state)
 }
 
 /* No number, which is shown as "-". */
-static void test_no_value(void **state)
+TEST(no_value)
 {
 	static const double lost[] = {NAN, 4, 0};
 	struct formula f;
 	struct err e;
 
-	(void)state;
 	assert_true(isnan(evaluated("a / z")));
 	assert_true(isnan(evaluated("z / z")));
 	assert_true(isnan(evaluated("1 - a / z")));
@@ -81,7 +72,7 @@ static void test_no_value(void **state)
 	assert_true(isnan(formula_eval(&f, lost, NAN)));
 }
 
-static void test_formulas_refused(void **state)
+TEST(formulas_refused)
 {
 	static const char *const wrong[] = {"", "a +", "+ a", "- a", "(a", "a)", "a a", "q", "a-z",
 		"2x", "1.2.3", "a ^ 2", "()", "1e6", "a * / z", ".5"};
@@ -89,7 +80,6 @@ static void test_formulas_refused(void **state)
 	struct err e;
 	char deep[100];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (formula_parse(slice_of(wrong[i]), find, NULL, &f, &e) != -EINVAL)
 			fail_msg("%s is accepted", wrong[i]);
@@ -118,13 +108,12 @@ static void refused(const char *text, const char *noun)
 	group_free(&list);
 }
 
-static void test_group_file(void **state)
+TEST(group_file)
 {
 	struct group_list list = {0};
 	struct err e = {0};
 	const struct group *g;
 
-	(void)state;
 	if (parse(&list,
 		    "# comment\ngroup one  the first \nevent instructions\nevent slow = r01c0:u\n"
 		    "metric IPC [1/cycle] = instructions / slow ; what it is # comment\n"
@@ -148,9 +137,8 @@ static void test_group_file(void **state)
 	group_free(&list);
 }
 
-static void test_group_file_refused(void **state)
+TEST(group_file_refused)
 {
-	(void)state;
 	refused("event a\n", "f.group:1");
 	refused("group\n", "f.group:1");
 	refused("group g\nevent\n", "f.group:2");
@@ -164,7 +152,7 @@ static void test_group_file_refused(void **state)
 	refused("group g\nmertic m = 1\n", "mertic");
 }
 
-static void test_group_find(void **state)
+TEST(group_find)
 {
 	static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
 	struct pfm_pmu_text text =
@@ -175,7 +163,6 @@ static void test_group_find(void **state)
 	struct pfm_pmu pmu;
 	struct err e = {0};
 
-	(void)state;
 	assert_int_equal(pfm_pmu_parse(&text, &no_cpu, &pmu, &e), 0);
 	assert_int_equal(parse(&list,
 				 "group caches\nevent nothing-like-that\ngroup caches\nevent "
@@ -301,12 +288,11 @@ static void shipped_check(const struct shipped *s, const struct group_list *list
 	pfm_pmu_free(&pmu);
 }
 
-static void test_groups_of_libpfm(void **state)
+TEST(groups_of_libpfm)
 {
 	struct group_list list = {0};
 	struct err e = {0};
 
-	(void)state;
 	if (!libpfm_version())
 		skip();
 	if (data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
@@ -345,7 +331,7 @@ static void memory_is(const struct group_list *list, const struct pfm_pmu *pmu, 
 			fabs(formula_eval(&g->metrics[i].formula, counts, 2) - metrics[i]) < 1e-9);
 }
 
-static void test_groups_of_memory(void **state)
+TEST(groups_of_memory)
 {
 	static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
 	struct pfm_pmu_text text =
@@ -354,7 +340,6 @@ static void test_groups_of_memory(void **state)
 	struct pfm_pmu pmu;
 	struct err e = {0};
 
-	(void)state;
 	text.model = slice_of("AMD64 Zen 4");
 	assert_int_equal(pfm_pmu_parse(&text, &no_cpu, &pmu, &e), 0);
 	if (data_files_each(GROUPS, ".events", memory_events, &pmu, &e) < 0 ||
@@ -387,7 +372,7 @@ static const struct column {
 };
 
 /* It prints one count, the 14 operations: the others are some that give the same. */
-static void test_pmccount(void **state)
+TEST(pmccount)
 {
 	enum { CYCLES = 7000000 };
 	static const double counts[EVENT_MAX] = {
@@ -397,7 +382,6 @@ static void test_pmccount(void **state)
 	struct err e = {0};
 	char value[32];
 
-	(void)state;
 	if (data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
 		fail_msg("%s", e.text);
 	for (unsigned i = 0; i < list.n && !g; i++)
@@ -411,21 +395,4 @@ static void test_pmccount(void **state)
 		assert_string_equal(value, columns[i].printed);
 	}
 	group_free(&list);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formulas),
-		cmocka_unit_test(test_no_value),
-		cmocka_unit_test(test_formulas_refused),
-		cmocka_unit_test(test_group_file),
-		cmocka_unit_test(test_group_file_refused),
-		cmocka_unit_test(test_group_find),
-		cmocka_unit_test(test_groups_of_libpfm),
-		cmocka_unit_test(test_groups_of_memory),
-		cmocka_unit_test(test_pmccount),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

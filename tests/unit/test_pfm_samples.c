@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Sample files: written, read, broken, and what pfm report makes of them. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
@@ -181,9 +170,8 @@ static void assert_lacks(const char *text, const char *what)
 
 static char out[65536];
 
-static void test_flat(void **state)
+TEST(flat)
 {
-	(void)state;
 	begin();
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 0x1000, "/nowhere/lib.so");
@@ -202,9 +190,8 @@ static void test_flat(void **state)
 }
 
 /* Buffers of two threads are read one after the other. */
-static void test_time_orders_records(void **state)
+TEST(time_orders_records)
 {
-	(void)state;
 	begin();
 	sample(30, 10, 0x1100, 1);
 	map(20, 10, 0x1000, 0x1000, "/b");
@@ -217,9 +204,8 @@ static void test_time_orders_records(void **state)
 	recording_close(&r);
 }
 
-static void test_exec_ends_mappings(void **state)
+TEST(exec_ends_mappings)
 {
-	(void)state;
 	begin();
 	map(1, 10, 0x1000, 0x1000, "/a");
 	comm(2, 10, "new", true);
@@ -233,9 +219,8 @@ static void test_exec_ends_mappings(void **state)
 }
 
 /* Process 11 has been forked, and has ended before its mappings were read. */
-static void test_forked_process(void **state)
+TEST(forked_process)
 {
-	(void)state;
 	begin();
 	comm(1, 10, "parent", false);
 	map(1, 10, 0x1000, 0x1000, "/a");
@@ -251,9 +236,8 @@ static void test_forked_process(void **state)
 	recording_close(&r);
 }
 
-static void test_losses_are_shown(void **state)
+TEST(losses_are_shown)
 {
-	(void)state;
 	begin();
 	lost(DATA_LOST_COUNT, "some reason");
 	lost(DATA_LOST_COUNT, "some reason");
@@ -270,9 +254,8 @@ static void test_losses_are_shown(void **state)
 }
 
 /* How exact the addresses are is what the buffers have said, which may be both. */
-static void test_head(void **state)
+TEST(head)
 {
-	(void)state;
 	begin();
 	assert_int_equal(
 		data_put(&w, DATA_INFO, NULL, 0, "addresses interrupt\nskew_ns 0\n", &e), 0);
@@ -291,13 +274,12 @@ static void test_head(void **state)
 }
 
 /* What has less than the limit is in no text. */
-static void test_limit(void **state)
+TEST(limit)
 {
 	const struct tree_options options = {.at_least = 30};
 	FILE *f = fmemopen(out, sizeof(out), "w");
 	struct flat_keys keys;
 
-	(void)state;
 	begin();
 	map(1, 10, 0x1000, 0x1000, "/a");
 	sample(2, 10, 0x1111, 7);
@@ -320,9 +302,8 @@ static void test_limit(void **state)
 	recording_close(&r);
 }
 
-static void test_names_cannot_do_harm(void **state)
+TEST(names_cannot_do_harm)
 {
-	(void)state;
 	begin();
 	comm(1, 10, "a\x1b[2J;\"<&\n\xff", false);
 	map(1, 10, 0x1000, 0x1000, "/b\n<\x07>;\xc3\xa9");
@@ -344,11 +325,10 @@ static void test_names_cannot_do_harm(void **state)
 	recording_close(&r);
 }
 
-static void test_information_cannot_do_harm(void **state)
+TEST(information_cannot_do_harm)
 {
 	struct slice command;
 
-	(void)state;
 	begin_with("command a\x1b[2J\xff <b>\nhost c\nkernel d\x07");
 	end();
 	open_recording(RECORDING_ADDRESSES);
@@ -363,7 +343,7 @@ static void test_information_cannot_do_harm(void **state)
 }
 
 /* Of a return address, the call before it counts. */
-static void test_callers(void **state)
+TEST(callers)
 {
 	struct {
 		struct data_sample s;
@@ -373,7 +353,6 @@ static void test_callers(void **state)
 		{0x1200, 0x1000},
 	};
 
-	(void)state;
 	begin();
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 0x1000, "/a");
@@ -388,7 +367,6 @@ static void test_callers(void **state)
 	recording_close(&r);
 }
 
-#define COUNT(a)    (sizeof(a) / sizeof((a)[0]))
 #define KERNEL_IP   0xffffffff81000010ULL
 #define VSYSCALL_IP 0xffffffffff600000ULL
 
@@ -407,14 +385,13 @@ static int write_callers(const struct recording *of, FILE *to, struct err *err)
 }
 
 /* The first frame after a marker is an instruction, the others are return addresses. */
-static void test_stacks(void **state)
+TEST(stacks)
 {
 	const uint64_t entered[] = {
 		DATA_MARKER_KERNEL, KERNEL_IP, KERNEL_IP + 0x10, DATA_MARKER_USER, 0x1100, 0x1200};
 	const uint64_t running[] = {DATA_MARKER_USER, 0x1150, 0x1200};
 	const uint64_t vsyscall[] = {DATA_MARKER_USER, VSYSCALL_IP, 7, 8, 0x1200};
 
-	(void)state;
 	begin();
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 0x1000, "/a");
@@ -447,12 +424,11 @@ static void test_stacks(void **state)
 }
 
 /* What the user may not see, and stacks that are not known. */
-static void test_stacks_without_frames(void **state)
+TEST(stacks_without_frames)
 {
 	const uint64_t hidden[] = {DATA_MARKER_KERNEL, 0, DATA_MARKER_USER, 0x1100};
 	const uint64_t marker[] = {DATA_MARKER_USER};
 
-	(void)state;
 	begin();
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 0x1000, "/a");
@@ -468,13 +444,12 @@ static void test_stacks_without_frames(void **state)
 }
 
 /* Each line has 80 columns at most, whatever is in it. */
-static void test_deep_stacks(void **state)
+TEST(deep_stacks)
 {
 	uint64_t frames[STACK_MAX] = {DATA_MARKER_USER};
 	unsigned lines = 0;
 	char *rest = out;
 
-	(void)state;
 	for (unsigned i = 1; i < STACK_MAX; i++)
 		frames[i] = 0x1000 + i;
 	begin();
@@ -495,13 +470,12 @@ static void test_deep_stacks(void **state)
 	recording_close(&r);
 }
 
-static void test_clean_names(void **state)
+TEST(clean_names)
 {
 	static const char *const good[] = {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
 	static const char *const bad[] = {"\n", "\x7f", "\x80", "\xc2\x85", "\xc0\x80", "\xc3",
 		"\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_true(name_is_clean(good[i]));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -541,12 +515,11 @@ static int take(const char *p, size_t n)
 	return rc < 0 ? rc : recording_take(&r, f, RECORDING_ADDRESSES, &e);
 }
 
-static void test_cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
 	size_t n, event, whole = 0;
 	char *p;
 
-	(void)state;
 	begin();
 	event = w.n;
 	comm(1, 10, "prog", false);
@@ -570,11 +543,10 @@ static void test_cut_anywhere(void **state)
 	free(p);
 }
 
-static void test_other_files(void **state)
+TEST(other_files)
 {
 	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
 
-	(void)state;
 	assert_int_equal(take("", 0), -EINVAL);
 	assert_int_equal(take("#!/bin/sh\necho hello, world\n", 28), -EINVAL);
 	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
@@ -601,12 +573,11 @@ static void refused(enum data_type type, const void *fixed, size_t n, const char
 	free(p);
 }
 
-static void test_damaged_records(void **state)
+TEST(damaged_records)
 {
 	struct data_sample s = {.weight = 1, .nframes = 2};
 	struct data_map m = {.len = 0};
 
-	(void)state;
 	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
 	s.nframes = 0;
 	refused(DATA_SAMPLE, &s, sizeof(s), NULL);
@@ -629,11 +600,10 @@ static void test_damaged_records(void **state)
 	refused(DATA_END, NULL, 0, NULL);
 }
 
-static void test_too_many_overflows(void **state)
+TEST(too_many_overflows)
 {
 	const uint64_t most = UINT64_MAX / 1000; /* events of the period of begin() */
 
-	(void)state;
 	for (int over = 0; over < 2; over++) {
 		begin();
 		sample(1, 10, 0x1000, most - 1);
@@ -646,9 +616,8 @@ static void test_too_many_overflows(void **state)
 	}
 }
 
-static void test_unknown_records_are_skipped(void **state)
+TEST(unknown_records_are_skipped)
 {
-	(void)state;
 	begin();
 	assert_int_equal(data_put(&w, (enum data_type)1000, "new", 3, NULL, &e), 0);
 	sample(2, 10, 0x1100, 1);
@@ -660,7 +629,7 @@ static void test_unknown_records_are_skipped(void **state)
 
 /* The context has ended, and its end is not known yet: what its full buffer has is recorded
  * once. */
-static void test_full_buffer_of_ended_context(void **state)
+TEST(full_buffer_of_ended_context)
 {
 	const struct {
 		pfm_correlate_smpl_hdr_t hdr;
@@ -674,7 +643,6 @@ static void test_full_buffer_of_ended_context(void **state)
 	struct source s = SOURCE_NONE;
 	struct track t;
 
-	(void)state;
 	begin();
 	assert_int_equal(track_init(&t, &w, &e), 0);
 	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
@@ -689,13 +657,12 @@ static void test_full_buffer_of_ended_context(void **state)
 }
 
 /* The file has each record that it has room for as a whole, and can be read. */
-static void test_disk_full(void **state)
+TEST(disk_full)
 {
 	struct rlimit before, limit = {10000, RLIM_INFINITY};
 	size_t whole;
 	int rc = 0;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit.rlim_max = before.rlim_max;
 	signal(SIGXFSZ, SIG_IGN);
@@ -723,9 +690,8 @@ static void test_disk_full(void **state)
 }
 
 /* A recording that does not come to its first sample leaves the file that was there. */
-static void test_older_file_stays(void **state)
+TEST(older_file_stays)
 {
-	(void)state;
 	begin();
 	sample(2, 10, 0x1100, 1);
 	end();
@@ -792,11 +758,10 @@ static void write_own(uint8_t wrong)
 	end();
 }
 
-static void test_function_names(void **state)
+TEST(function_names)
 {
 	char room[LOCATION_ROOM];
 
-	(void)state;
 	if (!symbols_supported)
 		skip();
 	write_own(0);
@@ -820,11 +785,10 @@ static void assert_demangled(const char *mangled, const char *expected)
 	free(name);
 }
 
-static void test_demangle(void **state)
+TEST(demangle)
 {
 	char bomb[256] = "_Z1f1aIiiE", *at = bomb + strlen(bomb);
 
-	(void)state;
 	if (!demangle_supported)
 		skip();
 	assert_demangled("_ZN3map4findERKi", "map::find(int const&)");
@@ -842,11 +806,10 @@ static void test_demangle(void **state)
 	assert_demangled(bomb, NULL);
 }
 
-static void test_demangled_functions(void **state)
+TEST(demangled_functions)
 {
 	char room[LOCATION_ROOM];
 
-	(void)state;
 	if (!symbols_supported)
 		skip();
 	write_own(0);
@@ -860,9 +823,8 @@ static void test_demangled_functions(void **state)
 }
 
 /* Names of another build of the program would be wrong. */
-static void test_another_build_has_no_names(void **state)
+TEST(another_build_has_no_names)
 {
-	(void)state;
 	if (!symbols_supported)
 		skip();
 	write_own(1);
@@ -874,12 +836,11 @@ static void test_another_build_has_no_names(void **state)
 	recording_close(&r);
 }
 
-static void test_build_id_never_waits(void **state)
+TEST(build_id_never_waits)
 {
 	uint8_t id[DATA_BUILD_ID_MAX];
 	char fifo[sizeof(path) + 8];
 
-	(void)state;
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	assert_int_equal(build_id_read((uint32_t)getpid(), fifo, id), 0);
@@ -897,13 +858,12 @@ static void write_text(const char *text)
 	fclose(f);
 }
 
-static void test_kallsyms(void **state)
+TEST(kallsyms)
 {
 	struct kallsyms *k;
 	const char *module;
 	struct symbol s;
 
-	(void)state;
 	write_text("ffffffff81000100 T later\nffffffff81000000 T first\n"
 		   "ffffffff81000080 d data\nffffffffc0000000 t in_module\t[ext4]\nnonsense\n");
 	k = kallsyms_open(path, &e);
@@ -924,7 +884,7 @@ static void test_kallsyms(void **state)
 
 /* --- Small ones */
 
-static void test_proc_maps(void **state)
+TEST(proc_maps)
 {
 	char code[] = "55d0-66d0 r-xp 00003000 08:01 42                  /usr/bin/a b\n";
 	char data[] = "55d0-66d0 rw-p 00000000 08:01 42                  /usr/bin/a\n";
@@ -932,7 +892,6 @@ static void test_proc_maps(void **state)
 	char wrong[] = "66d0-55d0 r-xp 00000000 00:00 0 [x]\n", none[] = "x\n";
 	struct data_map m = {.pid = 1};
 
-	(void)state;
 	assert_string_equal(proc_maps_parse(code, &m), "/usr/bin/a b");
 	assert_int_equal(m.addr, 0x55d0);
 	assert_int_equal(m.len, 0x1100);
@@ -943,11 +902,10 @@ static void test_proc_maps(void **state)
 	assert_null(proc_maps_parse(none, &m));
 }
 
-static void test_sort_keys(void **state)
+TEST(sort_keys)
 {
 	struct flat_keys keys;
 
-	(void)state;
 	assert_int_equal(flat_parse_keys(&keys, "pid,symbol", &e), 0);
 	assert_int_equal(keys.n, 2);
 	assert_int_equal(keys.key[1], FLAT_FUNCTION);
@@ -958,12 +916,11 @@ static void test_sort_keys(void **state)
 }
 
 /* The examples of the encoding's documentation. */
-static void test_protobuf(void **state)
+TEST(protobuf)
 {
 	TEXT_CLEANUP struct text t = {0};
 	TEXT_CLEANUP struct text inner = {0};
 
-	(void)state;
 	protobuf_number(&t, 1, 150);
 	protobuf_number(&t, 5, 0);
 	protobuf_string(&t, 2, "testing");
@@ -981,39 +938,5 @@ static void test_protobuf(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flat),
-		cmocka_unit_test(test_time_orders_records),
-		cmocka_unit_test(test_exec_ends_mappings),
-		cmocka_unit_test(test_forked_process),
-		cmocka_unit_test(test_losses_are_shown),
-		cmocka_unit_test(test_head),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_names_cannot_do_harm),
-		cmocka_unit_test(test_information_cannot_do_harm),
-		cmocka_unit_test(test_callers),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_stacks_without_frames),
-		cmocka_unit_test(test_deep_stacks),
-		cmocka_unit_test(test_clean_names),
-		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_damaged_records),
-		cmocka_unit_test(test_too_many_overflows),
-		cmocka_unit_test(test_unknown_records_are_skipped),
-		cmocka_unit_test(test_full_buffer_of_ended_context),
-		cmocka_unit_test(test_disk_full),
-		cmocka_unit_test(test_older_file_stays),
-		cmocka_unit_test(test_function_names),
-		cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_demangled_functions),
-		cmocka_unit_test(test_another_build_has_no_names),
-		cmocka_unit_test(test_kallsyms),
-		cmocka_unit_test(test_proc_maps),
-		cmocka_unit_test(test_sort_keys),
-		cmocka_unit_test(test_protobuf),
-		cmocka_unit_test(test_build_id_never_waits),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return unit_run(make_file, remove_file);
 }

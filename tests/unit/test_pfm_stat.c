@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What pfm stat derives from counts. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/row.h"
 
@@ -27,14 +19,13 @@ static struct plan six(void)
 	return p;
 }
 
-static void metrics(void **state)
+TEST(metrics)
 {
 	struct plan p = six();
 	struct reading r = {.values = {100, 50, 30, 10, 7, 500000}};
 	struct counts c;
 	struct metric m;
 
-	(void)state;
 	counts_of(&c, &p, &r);
 	assert_true(metric_of(&m, &c, &p, 0, 1000000));
 	assert_string_equal(m.name, "ipc");
@@ -52,14 +43,13 @@ static void metrics(void **state)
 	assert_false(metric_of(&m, &c, &p, 4, 0));
 }
 
-static void metrics_of_lost_counts(void **state)
+TEST(metrics_of_lost_counts)
 {
 	struct plan p = six();
 	struct reading r = {.values = {100, 50, 30, 0, 7, 500000}};
 	struct counts c;
 	struct metric m;
 
-	(void)state;
 	err_set(&r.lost[1], EIO, "lost");
 	counts_of(&c, &p, &r);
 	assert_false(metric_of(&m, &c, &p, 1, 1000000));
@@ -70,13 +60,12 @@ static void metrics_of_lost_counts(void **state)
 	assert_null(m.name);
 }
 
-static void event_sets(void **state)
+TEST(event_sets)
 {
 	struct plan p = six();
 	struct reading r = {.values = {100, 50, 30, 10, 7, 9}, .active_ns = {3, 1, 0}};
 	struct counts c;
 
-	(void)state;
 	p.nsets = 3;
 	p.sets[1] = 1;
 	p.sets[2] = 2;
@@ -111,7 +100,7 @@ static void row_is(const struct row *row, bool csv, const char *expected)
 	free(text);
 }
 
-static void rows(void **state)
+TEST(rows)
 {
 	struct row row = {.event = "minor-faults",
 		.value = 102400,
@@ -124,7 +113,6 @@ static void rows(void **state)
 		.time_ns = 812345678,
 		.run = 1};
 
-	(void)state;
 	row_is(&row, false,
 		"{\"schema\":1,\"event\":\"minor-faults\",\"value\":102400,\"unit\":null,"
 		"\"level\":\"uk\",\"active\":1.0000,\"cpu\":null,\"tid\":4711,\"lost\":null,"
@@ -138,7 +126,7 @@ static void rows(void **state)
 	row_is(&row, true, "event,minor-faults,,,uk,1.0000,,4711,\"a \"\"b\"\", c\",812345678,1\n");
 }
 
-static void rows_of_metrics(void **state)
+TEST(rows_of_metrics)
 {
 	struct row row = {.metric = "ipc",
 		.number = 0.0 / 0.0,
@@ -149,21 +137,7 @@ static void rows_of_metrics(void **state)
 		.socket = -1,
 		.run = 2};
 
-	(void)state;
 	row_is(&row, true, "metric,ipc,,,,1.0000,3,,,0,2\n");
 	row.number = 1.5;
 	row_is(&row, true, "metric,ipc,1.5,,,1.0000,3,,,0,2\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(metrics),
-		cmocka_unit_test(metrics_of_lost_counts),
-		cmocka_unit_test(event_sets),
-		cmocka_unit_test(rows),
-		cmocka_unit_test(rows_of_metrics),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

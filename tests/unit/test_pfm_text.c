@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* Numbers and strings as pfm prints them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/mann_whitney.h"
 #include "tools/pfm/text/summary.h"
 #include "tools/pfm/text/wrap.h"
 
-static void grouped(void **state)
+TEST(grouped)
 {
 	char room[DIGITS_ROOM];
 
-	(void)state;
 	assert_string_equal(digits_grouped(room, 0), "0");
 	assert_string_equal(digits_grouped(room, 999), "999");
 	assert_string_equal(digits_grouped(room, 1000), "1,000");
@@ -27,11 +20,10 @@ static void grouped(void **state)
 	assert_string_equal(digits_grouped(room, UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
-static void decimals(void **state)
+TEST(decimals)
 {
 	char room[DIGITS_ROOM];
 
-	(void)state;
 	assert_string_equal(digits_decimal(room, 1234.5678, 2), "1,234.57");
 	assert_string_equal(digits_decimal(room, -1234567.0, 0), "-1,234,567");
 	assert_string_equal(digits_decimal(room, -0.001, 2), "0.00");
@@ -51,9 +43,8 @@ static void json_is(const char *s, const char *expected)
 	assert_string_equal(t.p, expected);
 }
 
-static void strings(void **state)
+TEST(strings)
 {
-	(void)state;
 	json_is(NULL, "null");
 	json_is("", "\"\"");
 	json_is("a \"b\" \\ c", "\"a \\\"b\\\" \\\\ c\"");
@@ -62,9 +53,8 @@ static void strings(void **state)
 		"\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
 }
 
-static void invalid_utf8(void **state)
+TEST(invalid_utf8)
 {
-	(void)state;
 	json_is("\xc3", "\"\\ufffd\"");
 	json_is("\xc3\x28", "\"\\ufffd(\"");
 	json_is("\xc0\x80", "\"\\ufffd\\ufffd\"");
@@ -74,12 +64,11 @@ static void invalid_utf8(void **state)
 	json_is("\xff", "\"\\ufffd\"");
 }
 
-static void summary(void **state)
+TEST(summary)
 {
 	double one[] = {7}, even[] = {4, 1, 3, 2}, far[] = {10, 11, 9, 10, 12, 1000, 10, 9};
 	struct summary s;
 
-	(void)state;
 	summary_of(&s, one, 1);
 	assert_true(s.mean == 7 && s.median == 7 && s.deviation == 0 && s.outliers == 0);
 	summary_of(&s, even, 4);
@@ -97,9 +86,8 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void outliers(void **state)
+TEST(outliers)
 {
-	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 1000; round++) {
 		double values[16], far[16], limit;
@@ -147,9 +135,8 @@ static double brute_force_p(const double *values, unsigned na, unsigned n)
 	return (double)as_far / all;
 }
 
-static void exact_p(void **state)
+TEST(exact_p)
 {
-	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 200; round++) {
 		unsigned na = 1 + round % 5, nb = 1 + round / 5 % 4;
@@ -165,12 +152,11 @@ static void exact_p(void **state)
 }
 
 /* One value more makes the difference between the exact test and its approximation. */
-static void approximate_p(void **state)
+TEST(approximate_p)
 {
 	double a[21], b[20], same[50] = {0};
 	double exact, approximate;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		a[i] = i;
 		b[i] = i + 5;
@@ -195,29 +181,11 @@ static void wrapped_is(const char *sentence, const char *expected)
 	assert_string_equal(t.p, expected);
 }
 
-static void wrapped(void **state)
+TEST(wrapped)
 {
-	(void)state;
 	wrapped_is("", "\n");
 	wrapped_is("one two", "one two\n");
 	wrapped_is("one two three", "one two\n  three\n");
 	wrapped_is("12345678 9", "12345678\n  9\n");
 	wrapped_is("1234567890", "12345678\n  90\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grouped),
-		cmocka_unit_test(decimals),
-		cmocka_unit_test(strings),
-		cmocka_unit_test(invalid_utf8),
-		cmocka_unit_test(wrapped),
-		cmocka_unit_test(summary),
-		cmocka_unit_test(outliers),
-		cmocka_unit_test(exact_p),
-		cmocka_unit_test(approximate_p),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

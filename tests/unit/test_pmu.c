@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Descriptions: detection, the rules of validation, the text form, what CPUs have in common. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "backend/pmu/catalog.h"
 #include "backend/pmu/detect.h"
@@ -21,8 +9,7 @@
 #include "base/text.h"
 #include "tests/pmu_attacks.h"
 #include "tests/pmu_print.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 static struct pmu named(const char *name)
 {
@@ -308,9 +295,8 @@ static const struct {
 	{48, 0, 32, {64, 65, 66, 67, 68}, {0}},
 };
 
-static void test_memory_controllers(void **state)
+TEST(memory_controllers)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(memories); i++) {
 		struct leaves cpu = {.vendor = "AuthenticAMD",
 			.max = 16,
@@ -340,9 +326,8 @@ static void test_memory_controllers(void **state)
 	}
 }
 
-static void test_detect(void **state)
+TEST(detect)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(detections); i++) {
 		struct err e = {0};
 		struct pmu pmu;
@@ -366,7 +351,7 @@ static void test_detect(void **state)
 }
 
 /* Whichever leaf it is that cannot be read. */
-static void test_detect_no_leaf(void **state)
+TEST(detect_no_leaf)
 {
 	static const struct {
 		const char *vendor;
@@ -380,7 +365,6 @@ static void test_detect_no_leaf(void **state)
 		{"AuthenticAMD", 0x80000022},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const struct leaves cpu = {.vendor = cases[i].vendor,
 			.max = 0xa,
@@ -396,13 +380,12 @@ static void test_detect_no_leaf(void **state)
 	}
 }
 
-static void test_families(void **state)
+TEST(families)
 {
 	struct pmu pmu = named("intel_arch_v4");
 	struct err e;
 	int fixed = pmu_find_pmd(&pmu, 17), ctrl = pmu_find_pmc(&pmu, 16);
 
-	(void)state;
 	assert_string_equal(pmu.model, "Intel architectural");
 	assert_int_equal(pmu.global_ctrl, 0x38f);
 	assert_int_equal(pmu.inuse, 0x392);
@@ -438,11 +421,10 @@ static void test_families(void **state)
 	assert_non_null(strstr(e.text, "intel_arch_v1"));
 }
 
-static void test_questions(void **state)
+TEST(questions)
 {
 	struct pmu pmu = named("intel_arch_v4");
 
-	(void)state;
 	assert_int_equal(pmu_find_pmc(&pmu, 15), -1);
 	assert_int_equal(pmu_find_pmd(&pmu, 3), 3);
 	assert_int_equal(pmu_writable(&pmu, 0x186), 0xffc7ffff);
@@ -562,11 +544,10 @@ static const struct {
 	void (*spoil)(struct pmu *p);
 } rules[] = {SPOILS(ROW)};
 
-static void test_validate(void **state)
+TEST(validate)
 {
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; pmu_model_name(i); i++) {
 		const char *name = pmu_model_name(i);
 		struct pmu pmu = named(name);
@@ -585,23 +566,21 @@ static void test_validate(void **state)
 	}
 }
 
-static void test_validate_inuse_alone(void **state)
+TEST(validate_inuse_alone)
 {
 	struct pmu pmu = named("intel_arch_v1");
 	struct err e;
 
-	(void)state;
 	pmu.inuse = 0x392;
 	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
 }
 
 /* The slots of the perf backend are numbers of its own. */
-static void test_validate_perf(void **state)
+TEST(validate_perf)
 {
 	struct pmu pmu = named("intel_arch_v1");
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < pmu.npmcs; i++)
 		pmu.pmcs[i].addr = i;
 	for (unsigned i = 0; i < pmu.npmds; i++)
@@ -650,12 +629,11 @@ static const struct {
 	{"past the CCCRs", .row = 23, .addr = 0x372},
 };
 
-static void test_validate_netburst(void **state)
+TEST(validate_netburst)
 {
 	struct pmu good = named("netburst"), pmu;
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(netburst_rules); i++) {
 		struct pmu_pmc *pmc = &pmu.pmcs[netburst_rules[i].row];
 
@@ -728,9 +706,8 @@ static void attack_rows(const struct pmu *good, uint32_t addr)
 }
 
 /* In each role, of each row of each model: it is refused, and it is not writable. */
-static void test_validate_attacks(void **state)
+TEST(validate_attacks)
 {
-	(void)state;
 	for (unsigned i = 0; pmu_model_name(i); i++) {
 		struct pmu pmu = named(pmu_model_name(i));
 
@@ -745,13 +722,12 @@ static void test_validate_attacks(void **state)
 }
 
 /* Registers that only select have no part in enabling, and their reserved bits are not written. */
-static void test_extras(void **state)
+TEST(extras)
 {
 	struct pmu pmu = named("skylake"), bad = pmu;
 	int rsp = pmu_find_pmc(&pmu, 19), fe = pmu_find_pmc(&pmu, 31);
 	struct err e;
 
-	(void)state;
 	assert_true(rsp > 0 && fe > 0);
 	assert_int_equal(pmu.pmcs[rsp].addr, 0x1a6);
 	assert_int_equal(pmu.pmcs[rsp].scope, PMU_SCOPE_CORE);
@@ -783,9 +759,8 @@ static void want_pmcs(const char *name, unsigned num, uint64_t value, uint64_t p
 }
 
 /* As in Linux's tables. */
-static void test_constraints(void **state)
+TEST(constraints)
 {
-	(void)state;
 	want_pmcs("p6", 0, 0x4100c1, 1);
 	want_pmcs("p6", 1, 0x010012, 2);
 	want_pmcs("p6", 1, 0x0100c0, UINT64_MAX);
@@ -808,12 +783,11 @@ static void test_constraints(void **state)
 }
 
 /* Two rows for one register, by its two addresses; and a write to another counter. */
-static void test_validate_aliases(void **state)
+TEST(validate_aliases)
 {
 	struct pmu pmu = named("intel_arch_v3");
 	struct err e;
 
-	(void)state;
 	pmu.pmds[0].waddr = 0x4c1;
 	assert_int_equal(pmu_validate(&pmu, &e), 0);
 	pmu.pmds[0].waddr = 0x4c2;
@@ -847,9 +821,8 @@ static int parse(const char *text, struct pmu *pmu, struct err *e)
 	return pmu_parse(slice_of(text), pmu, e);
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-	(void)state;
 	for (unsigned i = 0; pmu_model_name(i); i++) {
 		const char *name = pmu_model_name(i);
 		struct pmu pmu = named(name), again;
@@ -900,12 +873,11 @@ static void test_round_trip(void **state)
 #define TEN     "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-static void test_parse(void **state)
+TEST(parse)
 {
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(
 		parse("# note\n\n \t\n" PMC0 HEAD PMD0 "\tglobal  ctrl=0x38f # end", &pmu, &e), 0);
 	assert_string_equal(pmu.model, "A model");
@@ -917,7 +889,7 @@ static void test_parse(void **state)
 }
 
 /* Elements of an array exist as CPUID says; a shared PMC keeps the bits of those that do. */
-static void test_parse_array(void **state)
+TEST(parse_array)
 {
 	static const char text[] =
 		HEAD "features version=2 gp=3 gp_width=40 fixed=0x5 fixed_width=33 full_width\n"
@@ -932,7 +904,6 @@ static void test_parse_array(void **state)
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	if (parse(text, &pmu, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(pmu.npmcs, 4);
@@ -958,11 +929,10 @@ static void test_parse_array(void **state)
 }
 
 /* Each file of models/ is a model, whose name is the file's. */
-static void test_builtins(void **state)
+TEST(builtins)
 {
 	unsigned n = 0;
 
-	(void)state;
 	for (; pmu_builtins[n].name; n++) {
 		struct pmu pmu;
 		struct err e;
@@ -977,7 +947,7 @@ static void test_builtins(void **state)
 }
 
 /* Those of every PMU are not printed and come back; those of files are, and do. */
-static void test_virtual(void **state)
+TEST(virtual)
 {
 	static const char lines[] = "virtual 272 fan file=/sys/fan\nvirtual 319 Fan.2 file=/x=y\n";
 	TEXT_CLEANUP struct text printed = {0};
@@ -985,7 +955,6 @@ static void test_virtual(void **state)
 	unsigned builtin = named("p6").nvirtuals;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(parse(HEAD PMC0 PMD0, &pmu, &e), 0);
 	assert_int_equal(pmu.nvirtuals, builtin);
 	assert_int_equal(pmu_find_virtual(&pmu, PMU_CLOCK), 0);
@@ -1132,13 +1101,12 @@ static const struct {
 		-EINVAL, "pmc=7: no line above"},
 };
 
-static void test_parse_bad(void **state)
+TEST(parse_bad)
 {
 	static const char nul[] = HEAD PMC0 PMD0 "\0";
 	struct pmu pmu = {.npmcs = 7};
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(bad); i++) {
 		int rc = parse(bad[i].text, &pmu, &e);
 
@@ -1150,13 +1118,12 @@ static void test_parse_bad(void **state)
 }
 
 /* One row more than there is room for is a sentence, not a crash. */
-static void test_parse_too_many(void **state)
+TEST(parse_too_many)
 {
 	TEXT_CLEANUP struct text t = {0};
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	text_printf(&t, HEAD);
 	for (int i = 0; i <= PMU_MAX_PMCS; i++)
 		text_printf(
@@ -1181,14 +1148,13 @@ static const struct leaves core = {
 	INTEL, SKYLAKE, .ecx1 = PDCM, .caps = FW, .perfmon = {0x07300805, 0, 0xf, 0x604}};
 static const struct leaves atom = {INTEL, SKYLAKE, .perfmon = {0x07280605, 0, 0x7, 0x503}};
 
-static void test_types(void **state)
+TEST(types)
 {
 	CLEANUP_FREE struct pmu_types *t = NULL;
 	struct pmu big, small;
 	const struct pmu *raw[] = {&big, &small}, *both;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(detect(&core, &big, &e), 0);
 	assert_int_equal(detect(&atom, &small, &e), 0);
 	assert_true(pmu_same(&big, &big));
@@ -1299,13 +1265,12 @@ static unsigned count_of(const struct pmu *pmu, unsigned from, unsigned to)
 	return n;
 }
 
-static void test_detect_hybrid(void **state)
+TEST(detect_hybrid)
 {
 	const struct pmu *raw[2];
 	struct pmu pmu, last;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(detect(&core, &last, &e), 0);
 	for (unsigned i = 0; i < COUNT(hybrids); i++) {
 		CLEANUP_FREE struct pmu_types *t = NULL;
@@ -1334,13 +1299,12 @@ static void put_file(const char *path, mode_t mode, const char *text)
 	close(fd);
 }
 
-static void test_load(void **state)
+TEST(load)
 {
 	char dir[] = "/tmp/test_pmu.XXXXXX", path[64];
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pmu", dir);
 	assert_int_equal(pmu_load(path, &pmu, &e), -ENOENT);
@@ -1368,13 +1332,12 @@ static void test_load(void **state)
 }
 
 /* The files that a description names are looked at when it is loaded. */
-static void test_load_virtual(void **state)
+TEST(load_virtual)
 {
 	char dir[] = "/tmp/test_pmu.XXXXXX", path[64], file[64], text[512];
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pmu", dir);
 	snprintf(file, sizeof(file), "%s/number", dir);
@@ -1414,7 +1377,7 @@ static void tell(void *arg, unsigned line, const char *text)
 }
 
 /* All mistakes are mistakes, with their lines: of lines, of rows, of the whole. */
-static void test_check(void **state)
+TEST(check)
 {
 	static const char many[] =
 		HEAD "oops\n" PMC0 "\n" PMD0 "pmd 1 D addr=0xc0000080 width=40 wmask=0xff pmc=0\n"
@@ -1423,7 +1386,6 @@ static void test_check(void **state)
 	static const unsigned lines[] = {3, 10, 7, 8, 9};
 	struct mistakes t = {0};
 
-	(void)state;
 	for (unsigned i = 0; pmu_builtins[i].name; i++)
 		assert_int_equal(pmu_parse_check(pmu_builtins[i].text, tell, &t), 0);
 	assert_int_equal(pmu_parse_check(slice_of(many), tell, &t), COUNT(lines));
@@ -1441,7 +1403,7 @@ static void test_check(void **state)
 }
 
 /* A directory adds models in the order of names; what is wrong is skipped. */
-static void test_load_dir(void **state)
+TEST(load_dir)
 {
 	static const char *const files[][2] = {
 		{"b.pmu", "pmu dir_b B\nrate 1\n" PMC0 PMD0},
@@ -1459,7 +1421,6 @@ static void test_load_dir(void **state)
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	while (pmu_model_name(n))
 		n++;
 	assert_non_null(mkdtemp(dir));
@@ -1493,12 +1454,11 @@ static void test_load_dir(void **state)
 }
 
 /* Of each thing as many as there may be. */
-static void test_validate_most(void **state)
+TEST(validate_most)
 {
 	struct pmu pmu = named("intel_arch_v4");
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; pmu.nvirtuals < PMU_MAX_VIRTUALS; i++)
 		add_file(&pmu, PMU_FIRST_FILE + i, "/x");
 	for (unsigned i = pmu.nevents; i < PMU_MAX_EVENTS; i++)
@@ -1509,48 +1469,11 @@ static void test_validate_most(void **state)
 }
 
 /* What follows the last register is none, whatever its number. */
-static void test_find_none(void **state)
+TEST(find_none)
 {
 	struct pmu pmu = named("intel_arch_v4");
 
-	(void)state;
 	pmu.pmcs[pmu.npmcs].num = pmu.pmds[pmu.npmds].num = 99;
 	assert_int_equal(pmu_find_pmc(&pmu, 99), -1);
 	assert_int_equal(pmu_find_pmd(&pmu, 99), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_detect),
-		cmocka_unit_test(test_memory_controllers),
-		cmocka_unit_test(test_detect_no_leaf),
-		cmocka_unit_test(test_families),
-		cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_validate),
-		cmocka_unit_test(test_validate_inuse_alone),
-		cmocka_unit_test(test_validate_perf),
-		cmocka_unit_test(test_validate_attacks),
-		cmocka_unit_test(test_validate_netburst),
-		cmocka_unit_test(test_constraints),
-		cmocka_unit_test(test_validate_aliases),
-		cmocka_unit_test(test_extras),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_array),
-		cmocka_unit_test(test_builtins),
-		cmocka_unit_test(test_virtual),
-		cmocka_unit_test(test_parse_bad),
-		cmocka_unit_test(test_parse_too_many),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_detect_hybrid),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_load_virtual),
-		cmocka_unit_test(test_validate_most),
-		cmocka_unit_test(test_find_none),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_load_dir),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

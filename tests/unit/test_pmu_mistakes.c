@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* What --pmu-check tells of mistakes in a description: the line, what is wrong, what to write. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/pmu/key.h"
 #include "backend/pmu/model.h"
 #include "base/text.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 #define HEAD "pmu x A model\nrate 1000\n"
 #define BITS " default=0 reserved=0xffffffff00380000 enable=0x400000 kernel=0x20000"
@@ -305,13 +295,12 @@ static void tell(void *arg, unsigned line, const char *text)
 	text_printf(arg, "%u: %s\n", line, text);
 }
 
-static void test_mistakes(void **state)
+TEST(mistakes)
 {
 	TEXT_CLEANUP struct text said = {0};
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(mistakes); i++) {
 		struct slice text = slice_of(mistakes[i].text);
 		char first[sizeof(e.text) + 8];
@@ -329,25 +318,23 @@ static void test_mistakes(void **state)
 }
 
 /* A NUL is no end, and is told of its line. */
-static void test_nul(void **state)
+TEST(nul)
 {
 	static const char text[] = HEAD PMC0 PMD0 "\n\0\n";
 	TEXT_CLEANUP struct text said = {0};
 
-	(void)state;
 	assert_int_equal(pmu_parse_check((struct slice){text, sizeof(text) - 1}, tell, &said), 1);
 	assert_string_equal(said.p, "6: a NUL character: save the file as plain text, in UTF-8\n");
 }
 
 /* Words that fill more than a sentence has room for. */
-static void test_long_list(void **state)
+TEST(long_list)
 {
 	static char word[] = "a_word_of_thirty_characters___";
 	const char *words[33] = {NULL};
 	struct key key = {"k", KEY_WORD, .words = words};
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 32; i++)
 		words[i] = word;
 	assert_int_equal(key_parse_line(slice_of("k=x"), &key, 1, &e), -EINVAL);
@@ -358,15 +345,4 @@ static void test_long_list(void **state)
 	key.seen = false;
 	assert_int_equal(key_parse_line(slice_of("k=last"), &key, 1, &e), 0);
 	assert_int_equal(key.value, 31);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_long_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

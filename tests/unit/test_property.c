@@ -7,19 +7,9 @@
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/reference.h"
+#include "tests/unit/unit.h"
 
 enum { SEEDS = 40, STEPS = 200, POLLS = 12, FEW = 4 };
 
@@ -549,9 +539,8 @@ static void each_model(void (*play)(const struct world_model *m, uint64_t seed),
 			play(m, seed);
 }
 
-static void test_undisturbed(void **state)
+TEST(undisturbed)
 {
-	(void)state;
 	/* The reference has no counters of a package: test_core and test_units do. */
 	each_model(play_undisturbed, 1);
 }
@@ -751,9 +740,8 @@ static void play_disturbed(const struct world_model *m, uint64_t seed)
 	disturbed_steps(&p);
 }
 
-static void test_disturbed(void **state)
+TEST(disturbed)
 {
-	(void)state;
 	/* The reference has no counters of a package: test_core and test_units do. */
 	each_model(play_disturbed, 1);
 }
@@ -771,19 +759,7 @@ static void play_wild(const struct world_model *m, uint64_t seed)
 	disturbed_steps(&p);
 }
 
-static void test_wild(void **state)
+TEST(wild)
 {
-	(void)state;
 	each_model(play_wild, 16);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_undisturbed),
-		cmocka_unit_test(test_disturbed),
-		cmocka_unit_test(test_wild),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

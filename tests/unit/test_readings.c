@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Free registers: which CPU has which, their units, and 64 bits over their wraps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/pmu/detect.h"
 #include "backend/pmu/model.h"
 #include "base/nsec.h"
 #include "daemon/core/reading.h"
 #include "perfmonfs/sim.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 /* A CPU whose CPUID names all features. */
 struct cpu {
@@ -141,9 +131,8 @@ static const struct {
 	{"HygonGenuine", 0x18, 0, PERF "irperf energy_core energy_package"},
 };
 
-static void test_machines(void **state)
+TEST(machines)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(machines); i++) {
 		struct pmu pmu = detect(
 			&(struct cpu){machines[i].vendor, machines[i].family, machines[i].model});
@@ -183,9 +172,8 @@ static const struct {
 	{0x19, 0x11, "energy_core", 0xa1003, 16384000000},
 };
 
-static void test_units(void **state)
+TEST(units)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(units); i++) {
 		struct pmu pmu = detect(&(struct cpu){
 			.vendor = units[i].family == 6 ? "GenuineIntel" : "AuthenticAMD",
@@ -222,11 +210,10 @@ static uint64_t expected_uj(unsigned model, const char *name)
 	return 65536000000;
 }
 
-static void test_units_of_all_models(void **state)
+TEST(units_of_all_models)
 {
 	unsigned registers = 0;
 
-	(void)state;
 	for (unsigned model = 0; model < 256; model++) {
 		struct pmu pmu = detect(
 			&(struct cpu){.vendor = "GenuineIntel", .family = 6, .model = model});
@@ -244,7 +231,7 @@ static void test_units_of_all_models(void **state)
 	assert_int_equal(registers, 190);
 }
 
-static void test_absent(void **state)
+TEST(absent)
 {
 	const struct cpu skylake = {.vendor = "GenuineIntel", .family = 6, .model = 94};
 	const struct cpu zen = {.vendor = "AuthenticAMD", .family = 0x17, .model = 0x31};
@@ -252,7 +239,6 @@ static void test_absent(void **state)
 	struct pmu pmu;
 	char names[512];
 
-	(void)state;
 	c.hypervisor = true; /* what may answer 0 is not asked for */
 	pmu = detect(&c);
 	print_names(&pmu, names, sizeof(names));
@@ -292,7 +278,7 @@ static void with_line(char *out, size_t room, struct slice text, const char *lin
 }
 
 /* Registers that are not counters, written as if they were. */
-static void test_validation(void **state)
+TEST(validation)
 {
 	static const struct {
 		const char *line, *sentence;
@@ -320,7 +306,6 @@ static void test_validation(void **state)
 	struct pmu pmu;
 	struct err e;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		with_line(text, sizeof(text), m->text, bad[i].line);
 		assert_true(pmu_parse(slice_of(text), &pmu, &e) < 0);
@@ -387,7 +372,7 @@ static void property(unsigned seed, const struct pmu_free *reg)
 static const struct pmu_free energy = {
 	.name = "energy", .width = 32, .unit = PMU_UNIT_RAPL, .uj = 1000000, .uj_shift = 14};
 
-static void test_property(void **state)
+TEST(property)
 {
 	const struct pmu_free regs[] = {
 		energy,
@@ -397,17 +382,15 @@ static void test_property(void **state)
 		{.width = 24, .unit = PMU_UNIT_EVENTS},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(regs); i++)
 		property(i, &regs[i]);
 }
 
-static void test_loss(void **state)
+TEST(loss)
 {
 	uint64_t wrap = pmu_free_wrap_ns(&energy), total;
 	struct reading r = {0};
 
-	(void)state;
 	/* 2^32 counts of 61 uJ at 2 kW. */
 	assert_in_range(wrap, 131 * NSEC_PER_SEC, 132 * NSEC_PER_SEC);
 	assert_false(reading_total(&r, &energy, 5, 0, &total));
@@ -430,7 +413,7 @@ static void test_loss(void **state)
 	assert_false(reading_total(&r, &energy, 1, 0, &total));
 }
 
-static void test_fields(void **state)
+TEST(fields)
 {
 	const struct pmu_free margin = {
 		.shift = 16, .width = 7, .valid = 1U << 31, .unit = PMU_UNIT_DEGREES};
@@ -438,7 +421,6 @@ static void test_fields(void **state)
 	struct reading r = {0};
 	uint64_t v;
 
-	(void)state;
 	assert_true(reading_field(&margin, 0x88280000, &v));
 	assert_int_equal(v, 0x28);
 	assert_false(reading_field(&margin, 0x08280000, &v));
@@ -520,12 +502,11 @@ static bool sim_wraps(const struct pmu_model *m, unsigned cpu, bool of_energy)
 	return n;
 }
 
-static void test_sim_wraps(void **state)
+TEST(sim_wraps)
 {
 	unsigned of_energy = 0, of_events = 0;
 	const struct pmu_model *m;
 
-	(void)state;
 	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
 		if (!m->sim.name[0] || m->space == PMU_SPACE_IPF)
 			continue;
@@ -534,22 +515,4 @@ static void test_sim_wraps(void **state)
 	}
 	assert_true(of_energy >= 15);
 	assert_true(of_events >= 13);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_units),
-		cmocka_unit_test(test_units_of_all_models),
-		cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_validation),
-		cmocka_unit_test(test_property),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_sim_wraps),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: MIT
 /* The registry of sampling formats: what it loads, what it refuses, and the line users write. */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/format/format.h"
 #include "formats/formats.h"
 #include "perfmonfs/smpl_dfl.h"
 #include "perfmonfs/smpl_nway.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "tests/unit/unit.h"
 
 static const char uuid_text[] = "4d72bec0-0664-4143-82b4-d3fd27243c97";
 
 /* The registry is one for all tests; this is the first. */
-static void test_builtin(void **state)
+TEST(builtin)
 {
 	struct err e;
 
-	(void)state;
 	assert_null(format_find(slice_of("default")));
 	assert_int_equal(formats_register(builtin_formats, &e), 0);
 	assert_ptr_equal(format_find(slice_of("default")), &format_dfl);
@@ -53,12 +39,11 @@ static void list(void *arg, const pfm_buffer_fmt_t *fmt)
 	text_printf(arg, "%s %s\n", uuid, fmt->fmt_name);
 }
 
-static void test_each(void **state)
+TEST(each)
 {
 	TEXT_CLEANUP struct text out = {0};
 	char first[64];
 
-	(void)state;
 	formats_each(list, &out);
 	snprintf(first, sizeof(first), "%s default\n", uuid_text);
 	assert_memory_equal(out.p, first, strlen(first));
@@ -81,7 +66,7 @@ static const pfm_fmt_param_t bad_params[][3] = {
 	{{"a", 0, 4, 0, 0}, {"a", 4, 4, 0, 0}},
 };
 
-static void test_register_errors(void **state)
+TEST(register_errors)
 {
 	const pfm_buffer_fmt_t good = {
 		.fmt_api = PFM_FMT_API,
@@ -95,7 +80,6 @@ static void test_register_errors(void **state)
 		EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EBUSY, EINVAL, EINVAL};
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(bad); i++)
 		bad[i] = good;
 	bad[0].fmt_api = PFM_FMT_API + 1;
@@ -120,7 +104,7 @@ static void test_register_errors(void **state)
 	assert_null(format_find(slice_of("good")));
 }
 
-static void test_parse(void **state)
+TEST(parse)
 {
 	static const struct {
 		const char *text, *printed;
@@ -141,7 +125,6 @@ static void test_parse(void **state)
 		{"none", "none\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		CLEANUP_FREE void *arg = NULL;
@@ -154,7 +137,7 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_parse_errors(void **state)
+TEST(parse_errors)
 {
 	static const struct {
 		const char *text;
@@ -179,7 +162,6 @@ static void test_parse_errors(void **state)
 		{"nway parts=4294967296", ERANGE, "parts"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const pfm_buffer_fmt_t *fmt = &format_dfl;
 		void *arg = &arg;
@@ -252,14 +234,13 @@ static int place_remove(void **state)
 	return system(cmd);
 }
 
-static void test_load(void **state)
+TEST_WITH(NULL, place_remove, load)
 {
 	const pfm_buffer_fmt_t *fmt;
 	pfm_ovfl_arg_t arg = {.ovfl_pmd = 3, .ovfl_count = 2};
 	uint64_t every = 2, buf[2 + PFM_FMT_MAX_PMDS] = {0};
 	struct err e;
 
-	(void)state;
 	place_make();
 	put(EXAMPLE, "c.so"); /* the shortest name that is loaded */
 	put(EXAMPLE, ".hidden.so");
@@ -279,7 +260,7 @@ static void test_load(void **state)
 	assert_int_equal(fmt->fmt_handler(NULL, &arg, 1, NULL), EIO);
 }
 
-static void test_load_refuses(void **state)
+TEST_WITH(NULL, place_remove, load_refuses)
 {
 	static const struct {
 		const char *name;
@@ -298,7 +279,6 @@ static void test_load_refuses(void **state)
 	};
 	struct err e;
 
-	(void)state;
 	place_make();
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		char name[64];
@@ -315,11 +295,10 @@ static void test_load_refuses(void **state)
 	assert_int_equal(format_load_file(p.fd, p.sub, "text.so", &e), -ENOEXEC);
 }
 
-static void test_load_file_rights(void **state)
+TEST_WITH(NULL, place_remove, load_file_rights)
 {
 	struct err e;
 
-	(void)state;
 	place_make();
 	/* If it were loaded, its API would be refused. */
 	put_plugin("api");
@@ -339,12 +318,11 @@ static void test_load_file_rights(void **state)
 	assert_int_equal(format_load_file(p.fd, p.sub, "fifo.so", &e), -EINVAL);
 }
 
-static void test_load_dir_rights(void **state)
+TEST_WITH(NULL, place_remove, load_dir_rights)
 {
 	char link[80], path[128];
 	struct err e;
 
-	(void)state;
 	place_make();
 	assert_int_equal(formats_load(p.sub, &e), 0);
 	snprintf(path, sizeof(path), "%s//./formats/", p.dir);
@@ -396,7 +374,7 @@ static void drop(const char *name)
 	plugin_close(&plugin);
 }
 
-static void test_open_refuses(void **state)
+TEST_WITH(NULL, place_remove, open_refuses)
 {
 	static const struct {
 		const char *name;
@@ -408,7 +386,6 @@ static void test_open_refuses(void **state)
 	char path[160];
 	struct err e;
 
-	(void)state;
 	place_make();
 	put("/etc/passwd", "text.so");
 	put_plugin("no_symbol");
@@ -442,7 +419,7 @@ static uint64_t last_id(void)
 	return id;
 }
 
-static void test_unregister(void **state)
+TEST_WITH(NULL, place_remove, unregister)
 {
 	struct format_use *one, *two;
 	const pfm_buffer_fmt_t *fmt;
@@ -450,7 +427,6 @@ static void test_unregister(void **state)
 	uint64_t id;
 	struct err e;
 
-	(void)state;
 	place_make();
 	put(EXAMPLE, "c.so");
 	put(EXAMPLE, "copy.so");
@@ -501,7 +477,7 @@ static void *release_all(void *arg)
 }
 
 /* As a worker drops a buffer that its context could not take. */
-static void test_released_elsewhere(void **state)
+TEST_WITH(NULL, place_remove, released_elsewhere)
 {
 	static struct format_use *uses[USES];
 	struct plugin plugin;
@@ -509,7 +485,6 @@ static void test_released_elsewhere(void **state)
 	struct err e;
 	int rc;
 
-	(void)state;
 	place_make();
 	put(EXAMPLE, "c.so");
 	assert_int_equal(add("c.so"), 0);
@@ -528,24 +503,9 @@ static void test_released_elsewhere(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_builtin),
-		cmocka_unit_test(test_each),
-		cmocka_unit_test(test_register_errors),
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test_teardown(test_open_refuses, place_remove),
-		cmocka_unit_test_teardown(test_unregister, place_remove),
-		cmocka_unit_test_teardown(test_released_elsewhere, place_remove),
-		cmocka_unit_test_teardown(test_load, place_remove),
-		cmocka_unit_test_teardown(test_load_refuses, place_remove),
-		cmocka_unit_test_teardown(test_load_file_rights, place_remove),
-		cmocka_unit_test_teardown(test_load_dir_rights, place_remove),
-	};
-
 	if (no_place()) {
 		printf("1..0 # SKIP %s\n", no_place());
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

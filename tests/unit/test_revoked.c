@@ -4,30 +4,20 @@
  * which their requester may trace, or may not. The test is the ctxsw thread of its CPU and polls
  * the wakeup event.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/bpf/sched.h"
+#include "tests/unit/unit.h"
 
 enum { USER = 1000, TIMEOUT_MS = 60000 };
 
@@ -226,22 +216,20 @@ static void check(const struct exec_case *b, unsigned slot)
 	sched_forget(sched, slot);
 }
 
-static void test_exec_cases(void **state)
+TEST(exec_cases)
 {
-	(void)state;
 	for (unsigned i = 0; i < EXEC_CASES; i++)
 		check(&exec_cases[i], 1 + i);
 }
 
 /* Without a requester, nothing is revoked. */
-static void test_no_requester(void **state)
+TEST(no_requester)
 {
 	const struct exec_case setuid = {"set-user-id", "setuid", BY_USER};
 	const struct sched_slot *s = sched_slot(sched, 1);
 	struct child l;
 	struct err e;
 
-	(void)state;
 	assert_true(begin(&setuid, &l));
 	assert_int_equal(sched_follow(sched, 1, l.tid, &e), 0);
 	executed(&l);
@@ -252,7 +240,7 @@ static void test_no_requester(void **state)
 }
 
 /* The requester of a slot is forgotten with the slot. */
-static void test_forget(void **state)
+TEST(forget)
 {
 	struct sched_requester other = {.uid = USER + 1, .gid = USER + 1};
 	struct err e;
@@ -328,11 +316,6 @@ static bool no_setuid(void)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exec_cases),
-		cmocka_unit_test(test_no_requester),
-		cmocka_unit_test(test_forget),
-	};
 	struct err e;
 
 	if (no_setuid() || sched_probe(&e) < 0) {
@@ -340,5 +323,5 @@ int main(void)
 			no_setuid() ? "no set-user-id programs in /tmp" : e.text);
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return unit_run(open_all, close_all);
 }

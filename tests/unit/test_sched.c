@@ -9,22 +9,16 @@
  * few are accepted.
  */
 #include "daemon/bpf/sched.h"
+#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/capability.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -33,9 +27,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -290,11 +281,10 @@ static void watch_players(struct ctxsw_thread *c, unsigned gone, unsigned slot)
 	left->before = left->steps;
 }
 
-static void test_alternate(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, alternate)
 {
 	int pipes[2][2];
 
-	(void)state;
 	arrivals = departures = 0;
 	ctxsw_threads[0].woken = watch_players;
 	for (unsigned i = 0; i < 2; i++)
@@ -489,24 +479,21 @@ static void assert_exact(bool moves)
 	fail();
 }
 
-static void test_faults(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, faults)
 {
-	(void)state;
 	assert_exact(false);
 }
 
 /* The idle task and kernel threads, which leave the slot active, add no user-mode fault to it. */
-static void test_stays(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, stays)
 {
-	(void)state;
 	stays = true;
 	assert_exact(ncpus == CPUS);
 	stays = false;
 }
 
-static void test_migration(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, migration)
 {
-	(void)state;
 	if (ncpus < CPUS)
 		print_message("# there is one CPU\n");
 	else
@@ -563,11 +550,10 @@ static bool thousand_are_right(void)
 
 /* That server runs more, where other programs of real-time priority keep a CPU: a bad result has to
  * come each time. */
-static void test_thousand(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, thousand)
 {
 	unsigned tries = 0;
 
-	(void)state;
 	while (!thousand_are_right())
 		assert_true(++tries < ATTEMPTS);
 }
@@ -607,13 +593,12 @@ static void end_child(pid_t pid, int fd)
 	assert_int_equal(status, 0);
 }
 
-static void test_end(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, end)
 {
 	unsigned old;
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	pid = child_with(0, await_byte, &fds[0]);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
@@ -659,13 +644,12 @@ static bool is_asleep(pid_t pid)
 }
 
 /* Its context is switched in no more, as none of its instructions follows; its end is reported. */
-static void test_killed(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, killed)
 {
 	unsigned old;
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	pid = child_with(0, await_byte, &fds[0]);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
@@ -682,7 +666,7 @@ static void test_killed(void **state)
 }
 
 /* One wakeup reports all dead slots. */
-static void test_ends(void **state)
+TEST_WITH(open_sched, close_sched, ends)
 {
 	enum { N = 5 };
 	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
@@ -690,7 +674,6 @@ static void test_ends(void **state)
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	__atomic_store_n(&c->dead_slot, 0, __ATOMIC_RELAXED);
 	assert_int_equal(pipe(fds), 0);
 	for (slot = 1; slot <= N; slot++) {
@@ -719,11 +702,10 @@ static void follow_oneself(void *arg)
 	_exit(sched_follow(sched, *(unsigned *)arg, getpid(), &e) < 0);
 }
 
-static void test_sudden_end(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, sudden_end)
 {
 	int status;
 
-	(void)state;
 	for (unsigned slot = 1; slot <= 200; slot++) {
 		pid_t pid = child_with(0, follow_oneself, &slot);
 
@@ -734,12 +716,11 @@ static void test_sudden_end(void **state)
 	}
 }
 
-static void test_uncovered(void **state)
+TEST_WITH(open_sched, close_sched, uncovered)
 {
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	pid = child_with(0, await_byte, &fds[0]);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
@@ -755,13 +736,12 @@ static void test_uncovered(void **state)
 
 /* A thread that comes with more CPU time than it was last seen to leave with: both its coming and
  * its leaving in between were not reported. */
-static void test_unseen(void **state)
+TEST_WITH(open_sched, close_sched, unseen)
 {
 	const struct sched_slot *s = slot_at(1);
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	pid = child_with(0, await_byte, &fds[0]);
 	assert_int_equal(bind_to(cpus[0], pid), 0);
@@ -858,11 +838,10 @@ static void sleep_as_it_comes(struct ctxsw_thread *c, unsigned gone, unsigned co
 	__atomic_store_n(&here->active_slot, 1, __ATOMIC_RELAXED);
 }
 
-static void test_stalled(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, stalled)
 {
 	unsigned tries = 0;
 
-	(void)state;
 	/* The ctxsw thread has the CPU when it is woken, except if those of other programs do, and
 	 * as far as the kernel reports that it comes. */
 	while (stalls_of_spinner(0, SPIN_NS))
@@ -876,14 +855,13 @@ static void test_stalled(void **state)
 }
 
 /* On a CPU that has a taker, a thread wakes no ctxsw thread, and its slot knows the taker. */
-static void test_taken(void **state)
+TEST_WITH(open_sched, close_sched, taken)
 {
 	sched_u64 taker = sched_taker(cpus[0], 1000, 7);
 	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
 	int fds[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(sched_taker_cpu(taker), cpus[0]);
 	assert_int_equal(sched_taker_uid(taker), 1000);
 	assert_int_equal(pipe(fds), 0);
@@ -912,13 +890,12 @@ static void test_taken(void **state)
 
 /* Runs outside of the CPU mask do not count as uncovered, and the mask is forgotten with the
  * slot. */
-static void test_cpumask(void **state)
+TEST_WITH(open_sched, close_sched, cpumask)
 {
 	struct cpus cpumask = {{0}};
 	struct err e;
 	int fds[2];
 
-	(void)state;
 	cpus_add(&cpumask, cpus[0] + 1);
 	for (unsigned round = 0; round < 3; round++) {
 		pid_t pid;
@@ -1006,14 +983,13 @@ static bool exec_once(struct exec *x, bool leader_ends)
 	return kept;
 }
 
-static void test_exec(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, exec)
 {
 	enum { TIMES = 100 };
 	struct exec *x =
 		mmap(NULL, sizeof(*x), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned kept = 0;
 
-	(void)state;
 	assert_ptr_not_equal(x, MAP_FAILED);
 	for (unsigned i = 0; i < TIMES; i++) {
 		memset(x, 0, sizeof(*x));
@@ -1040,11 +1016,10 @@ static void assert_empty(void)
 		sched_forget(sched, slot);
 }
 
-static void test_room(void **state)
+TEST_WITH(open_sched, close_sched, room)
 {
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * SCHED_SLOTS; i++) {
 		unsigned slot = 1 + i % (SCHED_SLOTS - 1);
 
@@ -1058,13 +1033,12 @@ static void test_room(void **state)
 }
 
 /* Follows and forgets one of two alternating threads all the time. */
-static void test_follow_forget(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, follow_forget)
 {
 	atomic_bool stop = false;
 	struct faulter f[2] = {{.stop = &stop, .yields = true}, {.stop = &stop, .yields = true}};
 	unsigned slot;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		faulter_start(&f[i], cpus[0]);
 	for (unsigned i = 0; i < 2; i++)
@@ -1083,19 +1057,18 @@ static void test_follow_forget(void **state)
 	assert_empty();
 }
 
-static void test_empty(void **state)
+TEST_WITH(open_ctxsw, close_ctxsw, empty)
 {
 	test_exec(state);
 	test_sudden_end(state);
 	assert_empty();
 }
 
-static void test_wakeups(void **state)
+TEST_WITH(open_sched, close_sched, wakeups)
 {
 	int fd, other;
 	struct err e;
 
-	(void)state;
 	assert_int_equal(sched_wakeup_open(sched, cpus[0], &fd, &e), 0);
 	assert_int_equal(sched_wakeup_open(sched, cpus[0], &other, &e), -EBUSY);
 	sched_wakeup_close(sched, cpus[0]);
@@ -1152,11 +1125,10 @@ static void probe_with_nothing(void *arg)
 	_exit(e.no);
 }
 
-static void test_capabilities(void **state)
+TEST(capabilities)
 {
 	int status;
 
-	(void)state;
 	waitpid(child_with(0, probe_with_little, NULL), &status, 0);
 	assert_int_equal(status, 0);
 	waitpid(child_with(0, probe_with_nothing, NULL), &status, 0);
@@ -1176,28 +1148,6 @@ static void find_cpus(void)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_capabilities),
-		cmocka_unit_test_setup_teardown(test_wakeups, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_room, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_uncovered, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_unseen, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_taken, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_cpumask, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_alternate, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_stalled, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_faults, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_migration, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_stays, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_thousand, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_end, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_killed, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_ends, open_sched, close_sched),
-		cmocka_unit_test_setup_teardown(test_sudden_end, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_exec, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_follow_forget, open_ctxsw, close_ctxsw),
-		cmocka_unit_test_setup_teardown(test_empty, open_ctxsw, close_ctxsw),
-	};
 	struct err e;
 
 	if (sched_probe(&e) < 0) {
@@ -1205,5 +1155,5 @@ int main(void)
 		return 0;
 	}
 	find_cpus();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

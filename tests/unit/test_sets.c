@@ -4,18 +4,9 @@
  * order and when they are switched, and what can go wrong then. Counts are held against the
  * model's truth. Cases named by a figure are the specification's.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/world_sets.h"
 
 enum { MS = 1000000 };
@@ -99,9 +90,8 @@ static void new_sets(struct world *w)
 	want_new(w, 300);
 }
 
-static void test_new(void **state)
+TEST(new)
 {
-	(void)state;
 	world_each_model(new_sets);
 }
 
@@ -278,12 +268,11 @@ static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
 }
 
 /* Figure 3.35: 15 ms requested of a timer that ticks every 10 ms become 20 ms. */
-static void test_figure_3_35(void **state)
+TEST(figure_3_35)
 {
 	const uint64_t most = 1000000000000000000;
 	struct world w;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	w.limits.tick_ns = 10 * MS;
 	w.limits.timer_ns = 10 * MS;
@@ -900,12 +889,11 @@ static void want_reserved_soon(struct world *w)
 }
 
 /* As many sets as there can be, made in any order, linked in another, switched through. */
-static void test_all_sets(void **state)
+TEST(all_sets)
 {
 	struct world w;
 	unsigned id = 0;
 
-	(void)state;
 	world_open(&w, &world_models[4]);
 	make_all_sets(&w);
 	WANT(&w, -EEXIST, world_set(&w, CMD_EVTSET_NEW, 65535));
@@ -1039,11 +1027,10 @@ static bool fault_in_switch(const struct world_model *m, uint32_t addr, unsigned
 }
 
 /* Each register in turn, from each operation of a switch on. */
-static void test_faults_in_switch(void **state)
+TEST(faults_in_switch)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		uint32_t regs[WORLD_REGS];
 		unsigned n;
@@ -1091,9 +1078,8 @@ static bool offline_in_switch(const struct world_model *m, unsigned at)
 	return reached;
 }
 
-static void test_offline_in_switch(void **state)
+TEST(offline_in_switch)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned at = 0; offline_in_switch(m, at); at++)
 			;
@@ -1149,9 +1135,8 @@ static bool steal_in_switch(const struct world_model *m, unsigned at)
 	return reached;
 }
 
-static void test_stolen_in_switch(void **state)
+TEST(stolen_in_switch)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++)
 		for (unsigned at = 0; steal_in_switch(m, at); at++)
 			;
@@ -1211,42 +1196,3 @@ static void stolen_comes_back(struct world *w)
 		WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
 EACH_MODEL(stolen_comes_back)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_existence),
-		cmocka_unit_test(test_new),
-		cmocka_unit_test(test_flags_and_next),
-		cmocka_unit_test(test_properties_at_once),
-		cmocka_unit_test(test_renewed),
-		cmocka_unit_test(test_made_again),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_figure_3_35),
-		cmocka_unit_test(test_no_timeout),
-		cmocka_unit_test(test_unchangeable_loaded),
-		cmocka_unit_test(test_deleted_active),
-		cmocka_unit_test(test_figure_3_33),
-		cmocka_unit_test(test_figure_3_34),
-		cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_no_switch),
-		cmocka_unit_test(test_figure_3_32),
-		cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_figure_3_3),
-		cmocka_unit_test(test_figure_3_36),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_over_at_stop),
-		cmocka_unit_test(test_first_set),
-		cmocka_unit_test(test_write_inactive),
-		cmocka_unit_test(test_reserve_all),
-		cmocka_unit_test(test_reserve_late),
-		cmocka_unit_test(test_all_sets),
-		cmocka_unit_test(test_faults_in_switch),
-		cmocka_unit_test(test_offline_in_switch),
-		cmocka_unit_test(test_stolen_in_switch),
-		cmocka_unit_test(test_stolen_inactive),
-		cmocka_unit_test(test_stolen_comes_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Memory that clients map, and the thread that syncs it to the kernel's cache. The kernel is a
  * model: a cache of one file, which may drop pages at any time and read them again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "daemon/mem/shared.h"
+#include "tests/unit/unit.h"
 
 enum { PAGE = 4096, PAGES = 40, SIZE = PAGES * PAGE - 100, INO = 77 };
 
@@ -162,7 +151,7 @@ static unsigned stores(struct world *w)
 	return n;
 }
 
-static void test_sizes(void **state)
+TEST_WITH(setup, teardown, sizes)
 {
 	static const size_t sizes[] = {1, 100, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE};
 	struct world *w = *state;
@@ -180,7 +169,7 @@ static void test_sizes(void **state)
 	}
 }
 
-static void test_too_much(void **state)
+TEST_WITH(setup, teardown, too_much)
 {
 	struct world *w = *state;
 	struct shared *s;
@@ -192,7 +181,7 @@ static void test_too_much(void **state)
 }
 
 /* Nor can the test write, except through the existing mapping. */
-static void test_sealed(void **state)
+TEST_WITH(setup, teardown, sealed)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -212,7 +201,7 @@ static void test_sealed(void **state)
 	shared_unref(s);
 }
 
-static void test_passed(void **state)
+TEST_WITH(setup, teardown, passed)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -233,7 +222,7 @@ static void test_passed(void **state)
 }
 
 /* Memory is charged as long as a client maps it. */
-static void test_still_mapped(void **state)
+TEST_WITH(setup, teardown, still_mapped)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -258,7 +247,7 @@ static void test_still_mapped(void **state)
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
 }
 
-static void test_synced(void **state)
+TEST_WITH(setup, teardown, synced)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -289,7 +278,7 @@ static void test_synced(void **state)
 
 /* What is at the beginning, as the number of samples, is stored after all else, which a client may
  * see in any order. */
-static void test_count_is_last(void **state)
+TEST_WITH(setup, teardown, count_is_last)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -309,7 +298,7 @@ static void test_count_is_last(void **state)
 }
 
 /* READ must not show a change that is undone before the next sync. */
-static void test_there_and_back(void **state)
+TEST_WITH(setup, teardown, there_and_back)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -330,7 +319,7 @@ static void test_there_and_back(void **state)
 	shared_unref(s);
 }
 
-static void test_now_and_then(void **state)
+TEST_WITH(setup, teardown, now_and_then)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE), *other = make(w, PAGE);
@@ -347,7 +336,7 @@ static void test_now_and_then(void **state)
 	shared_unref(other);
 }
 
-static void test_store_fails(void **state)
+TEST_WITH(setup, teardown, store_fails)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -370,7 +359,7 @@ static void test_store_fails(void **state)
 }
 
 /* At the end, fences that are expected are still done by the thread, new ones at once. */
-static void test_ending(void **state)
+TEST_WITH(setup, teardown, ending)
 {
 	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
@@ -409,7 +398,7 @@ static struct shared *make_region(struct world *w, size_t most)
 }
 
 /* A region is empty at first, is charged for its growth, and has a limit. */
-static void test_region_grows(void **state)
+TEST_WITH(setup, teardown, region_grows)
 {
 	struct world *w = *state;
 	struct shared *region = make_region(w, 3 * PAGE);
@@ -434,7 +423,7 @@ static void test_region_grows(void **state)
 }
 
 /* Clearing a region that has only a buffer gives its charge back. */
-static void test_region_cleared(void **state)
+TEST_WITH(setup, teardown, region_cleared)
 {
 	struct world *w = *state;
 	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
@@ -453,7 +442,7 @@ static void test_region_cleared(void **state)
 }
 
 /* Clients map the region. The daemon writes it, and never reads it. */
-static void test_synced_to_a_region(void **state)
+TEST_WITH(setup, teardown, synced_to_a_region)
 {
 	struct world *w = *state;
 	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
@@ -482,26 +471,4 @@ static void test_synced_to_a_region(void **state)
 	assert_int_equal(seen[5], 4);
 	munmap((void *)(uintptr_t)seen, SIZE);
 	shared_sweep(&w->pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sealed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_passed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_still_mapped, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_synced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_count_is_last, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_region_grows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_region_cleared, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_synced_to_a_region, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,30 +4,20 @@
  * traced must equal what they observe untraced.
  */
 #include "daemon/ptrace/tracer.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "tests/unit/tracing.h"
@@ -132,13 +122,12 @@ static bool tsan_keeps_signals(void)
 
 /* Rights to attach */
 
-static void test_refusals(void **state)
+TEST_WITH(begin, end, refusals)
 {
 	char number[16];
 	struct target t, other;
 	pid_t dead;
 
-	(void)state;
 	START(&t, "@", "wait");
 	seize(t.pid, false);
 	assert_int_equal(tracer_pid(t.pid) > 0, 1);
@@ -174,11 +163,10 @@ static void test_refusals(void **state)
 }
 
 /* Orders for threads that are not traced do nothing. */
-static void test_untraced(void **state)
+TEST_WITH(begin, end, untraced)
 {
 	struct target t;
 
-	(void)state;
 	START(&t, "@", "wait");
 	tracer_stop(trace.tr, t.pid);
 	tracer_cont(trace.tr, t.pid);
@@ -191,12 +179,11 @@ static void test_untraced(void **state)
 	target_end(&t);
 }
 
-static void test_free_detaches(void **state)
+TEST(free_detaches)
 {
 	struct target running, halted, stopped;
 	unsigned files = open_files();
 
-	(void)state;
 	trace_begin(&trace);
 	START(&running, "@", "wait");
 	START(&halted, "@", "wait");
@@ -288,19 +275,17 @@ static void stop_and_continue(enum interference how)
 	target_end(&t);
 }
 
-static void test_stop_and_continue(void **state)
+TEST_WITH(begin, end, stop_and_continue)
 {
-	(void)state;
 	for (int how = 0; how < INTERFERENCES; how++)
 		stop_and_continue((enum interference)how);
 }
 
 /* It does not run between tracer_stop() and tracer_resume(), and runs after. */
-static void test_stop(void **state)
+TEST_WITH(begin, end, stop)
 {
 	struct target t;
 
-	(void)state;
 	START(&t, "@", "count", "1000000");
 	seize(t.pid, true);
 	target_go(&t);
@@ -369,12 +354,11 @@ static void start_counting(struct target *t, struct sender *s)
 	assert_int_equal(pthread_create(&s->thread, NULL, send_values, s), 0);
 }
 
-static void test_signals_while_stopped(void **state)
+TEST_WITH(begin, end, signals_while_stopped)
 {
 	struct target t;
 	struct sender s;
 
-	(void)state;
 	start_counting(&t, &s);
 	seize(t.pid, true);
 	for (int i = 0; i < 300; i++) {
@@ -390,12 +374,11 @@ static void test_signals_while_stopped(void **state)
 	target_end(&t);
 }
 
-static void test_detach_and_seize(void **state)
+TEST_WITH(begin, end, detach_and_seize)
 {
 	struct target t;
 	struct sender s;
 
-	(void)state;
 	start_counting(&t, &s);
 	for (int i = 0; i < 1000; i++) {
 		seize(t.pid, true);
@@ -475,12 +458,11 @@ static _Noreturn void send_to_all(const struct target *t)
 	_exit(0);
 }
 
-static void test_killed(void **state)
+TEST(killed)
 {
 	struct target t[COLLECTORS + 1], *stopped = &t[COLLECTORS];
 	pid_t pids[COLLECTORS + 1], sender, host;
 
-	(void)state;
 	for (int k = 0; k < COLLECTORS; k++)
 		pids[k] = start_receiver("collect", &t[k], KILLED_VALUES);
 	START(stopped, "@", "wait");
@@ -551,12 +533,11 @@ static bool killed_at_call(const struct target *t, int value, int n)
 	return more;
 }
 
-static void test_killed_at_each_call(void **state)
+TEST(killed_at_each_call)
 {
 	struct target t;
 	int n = 0;
 
-	(void)state;
 	start_receiver("collect", &t, 1000);
 	while (killed_at_call(&t, n, n))
 		n++;
@@ -586,32 +567,28 @@ static void test_many(const char *what, const char *number, unsigned n)
 	assert_int_equal(open_files(), files);
 }
 
-static void test_threads(void **state)
+TEST_WITH(begin, end, threads)
 {
-	(void)state;
 	test_many("threads", "500", 500);
 }
 
-static void test_forks(void **state)
+TEST_WITH(begin, end, forks)
 {
-	(void)state;
 	test_many("forks", "200", 200);
 }
 
-static void test_vforks(void **state)
+TEST_WITH(begin, end, vforks)
 {
-	(void)state;
 	test_many("vfork", "50", 50);
 	assert_int_equal(trace_count(&trace, EXEC), 50);
 }
 
 /* A vfork parent that waits in the kernel is detached only after its child has executed. */
-static void test_vfork_detach(void **state)
+TEST_WITH(begin, end, vfork_detach)
 {
 	struct trace_event born;
 	struct target t;
 
-	(void)state;
 	trace_keep_stopped(&trace, true);
 	START(&t, "@", "vfork", "1");
 	seize(t.pid, true);
@@ -647,9 +624,8 @@ static unsigned group_in(pid_t group, const char *letters)
 	return n;
 }
 
-static void test_reparented(void **state)
+TEST_WITH(begin, end, reparented)
 {
-	(void)state;
 	/* To reap them here. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (int i = 0; i < 20; i++) {
@@ -678,11 +654,10 @@ static void test_reparented(void **state)
 
 /* The end of a thread group leader is not reported. It is noticed most of the time, and always
  * after tracer_detach(). */
-static void test_leader_ends(void **state)
+TEST_WITH(begin, end, leader_ends)
 {
 	int noticed = 0;
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct target t;
 		pid_t other;
@@ -737,12 +712,11 @@ static void assert_executed(const struct target *t, bool traced)
 	assert_int_equal(tracer_pid(t->pid) != 0, traced);
 }
 
-static void test_exec(void **state)
+TEST_WITH(begin, end, exec)
 {
 	struct target t;
 	pid_t other;
 
-	(void)state;
 	START(&t, "@", "as", "0", "/bin/sleep", "1000");
 	seize(t.pid, false);
 	trace_keep_stopped(&trace, true);
@@ -769,12 +743,11 @@ static void test_exec(void **state)
 	target_end(&t);
 }
 
-static void test_exec_of_one(void **state)
+TEST_WITH(begin, end, exec_of_one)
 {
 	struct target t;
 	pid_t other;
 
-	(void)state;
 	/* Only the one that executes. */
 	other = start_exec(&t, false);
 	seize(other, false);
@@ -836,11 +809,10 @@ static void seize_threads(pid_t pid)
 	}
 }
 
-static void test_exec_storm(void **state)
+TEST_WITH(begin, end, exec_storm)
 {
 	struct target t;
 
-	(void)state;
 	if (tsan_keeps_signals())
 		return;
 	START(&t, "@", "storm", "60");
@@ -865,12 +837,11 @@ static pid_t third_thread(pid_t pid, pid_t other)
 }
 
 /* All threads, which are reported once, and those that they create. */
-static void test_process(void **state)
+TEST_WITH(begin, end, process)
 {
 	struct target t;
 	pid_t other;
 
-	(void)state;
 	other = start_exec(&t, false);
 	seize(third_thread(t.pid, other), false);
 	assert_int_equal(trace_seize_process(&trace, t.pid, &err), 0);
@@ -919,13 +890,12 @@ static void crowd_done(struct tracer_attach *attach)
 
 /* The tracer waits for its client many times, and keeps its place in the list of threads: it reads
  * twice what a list of all takes. */
-static void test_crowd(void **state)
+TEST_WITH(begin, end, crowd)
 {
 	enum { THREADS = 400, THREADS_A_READ = 7, PASSES = 2 };
 	struct crowd_attach c = {.attach = {.process = true, .done = crowd_done}};
 	struct target t;
 
-	(void)state;
 	START(&t, "@", "crowd", "400");
 	target_go(&t);
 	target_expect(&t, "crowd");
@@ -956,13 +926,12 @@ static void use_up_files(struct rlimit *old)
 }
 
 /* A list of threads that cannot be read is not taken for one without any more threads. */
-static void test_unreadable_list(void **state)
+TEST_WITH(begin, end, unreadable_list)
 {
 	struct rlimit limit;
 	struct target t;
 	int rc;
 
-	(void)state;
 	start_exec(&t, false);
 	use_up_files(&limit);
 	rc = trace_seize_process(&trace, t.pid, &err);
@@ -1029,7 +998,7 @@ static void ordered_done(struct tracer_attach *attach)
 	sem_post(o->done);
 }
 
-static void test_hung_exec(void **state)
+TEST_WITH(begin, end, hung_exec)
 {
 	enum { HUNG, SAME_USER, SAME_PROCESS, OTHER_USER, OTHER_PROCESS, REQUESTS };
 	struct target t, debugger, mine, others;
@@ -1040,7 +1009,6 @@ static void test_hung_exec(void **state)
 	pid_t exec;
 	sem_t done;
 
-	(void)state;
 	if (tsan_keeps_signals())
 		return;
 	sem_init(&done, 0, 0);
@@ -1083,12 +1051,11 @@ static void test_hung_exec(void **state)
 }
 
 /* One that was given up can be attached to soon after its exec. */
-static void test_after_hung_exec(void **state)
+TEST_WITH(begin, end, after_hung_exec)
 {
 	struct target t, debugger;
 	pid_t exec;
 
-	(void)state;
 	if (tsan_keeps_signals())
 		return;
 	start_hung_exec(&t, &debugger, &exec);
@@ -1106,12 +1073,11 @@ static void test_after_hung_exec(void **state)
 }
 
 /* A thread that executes a program does not stop to be detached. */
-static void test_detach_late(void **state)
+TEST_WITH(begin, end, detach_late)
 {
 	struct target t, debugger;
 	pid_t exec;
 
-	(void)state;
 	start_hung_exec(&t, &debugger, &exec);
 	seize(exec, false);
 	target_go(&t);
@@ -1128,12 +1094,11 @@ static void test_detach_late(void **state)
 }
 
 /* A set-user-ID program of a tracee gets its privileges. */
-static void test_set_user_id(void **state)
+TEST_WITH(begin, end, set_user_id)
 {
 	char dir[] = "/tmp/tracer-XXXXXX", copy[64], cmd[512], untraced[64], traced[64];
 	struct target t;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_non_null(mkdtemp(dir));
@@ -1286,48 +1251,16 @@ static void control_jobs(int how)
 	close(y.fd);
 }
 
-static void test_job_control(void **state)
+TEST_WITH(begin, end, job_control)
 {
-	(void)state;
 	control_jobs(0);
 	control_jobs(SHELL_TRACED);
 	control_jobs(SHELL_TRACED | SHELL_DETACHED);
 }
 
-#define TRACED(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TRACED(test_refusals),
-		TRACED(test_untraced),
-		cmocka_unit_test(test_free_detaches),
-		TRACED(test_stop_and_continue),
-		TRACED(test_stop),
-		TRACED(test_signals_while_stopped),
-		TRACED(test_detach_and_seize),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_killed_at_each_call),
-		TRACED(test_threads),
-		TRACED(test_forks),
-		TRACED(test_vforks),
-		TRACED(test_vfork_detach),
-		TRACED(test_reparented),
-		TRACED(test_leader_ends),
-		TRACED(test_exec),
-		TRACED(test_exec_of_one),
-		TRACED(test_exec_storm),
-		TRACED(test_hung_exec),
-		TRACED(test_after_hung_exec),
-		TRACED(test_detach_late),
-		TRACED(test_process),
-		TRACED(test_crowd),
-		TRACED(test_unreadable_list),
-		TRACED(test_set_user_id),
-		TRACED(test_job_control),
-	};
-
 	/* All take a tenth of it on a machine that is busy. */
 	alarm(600);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -3,20 +3,11 @@
  * CPUs with different PMUs. Descriptions are compared with a slow model that looks registers up by
  * number, on random layouts; contexts are loaded on both types of the simulated hybrid processor.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/pmu/detect.h"
 #include "base/cleanup.h"
 #include "tests/unit/ctxsw_world.h"
+#include "tests/unit/unit.h"
 
 enum { LAYOUTS = 20000, REGS_MAX = 12, ATOM_CPU = WORLD_CPU + 1 };
 
@@ -261,13 +252,12 @@ static void check_all(const struct pmu *a, const struct pmu *b, const struct pmu
 	}
 }
 
-static void test_random_layouts(void **state)
+TEST(random_layouts)
 {
 	static struct pmu a, b;
 	const struct pmu *raw[] = {&a, &b};
 	struct err e;
 
-	(void)state;
 	for (unsigned i = 0; i < LAYOUTS; i++) {
 		CLEANUP_FREE struct pmu_types *t = NULL;
 
@@ -313,12 +303,11 @@ static void want_says(struct world *w, const char *what, const char *type)
 }
 
 /* Registers of the other type are refused with their names, and nothing is written. */
-static void test_load(void **state)
+TEST(load)
 {
 	struct ctxsw_world c;
 	struct world *w;
 
-	(void)state;
 	ctxsw_open(&c, hybrid());
 	w = line_scratch(&c, 0);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
@@ -346,13 +335,12 @@ static void test_load(void **state)
 }
 
 /* A context of the other type's CPU: writes are refused, too, and leave its registers. */
-static void test_write(void **state)
+TEST(write)
 {
 	struct ctxsw_world c;
 	struct world *w;
 	uint64_t value;
 
-	(void)state;
 	ctxsw_open(&c, hybrid());
 	w = line_scratch(&c, 1);
 	WANT(w, 0, world_write(w, false, 5, 0x4100c0));
@@ -378,13 +366,12 @@ static int load_task(struct ctxsw_world *c, unsigned i, unsigned types)
 }
 
 /* Its thread moves between the types, and each event is counted once. */
-static void test_thread_moves(void **state)
+TEST(thread_moves)
 {
 	struct ctxsw_world c;
 	struct world *w;
 	uint64_t total = 0, value;
 
-	(void)state;
 	ctxsw_open(&c, hybrid());
 	w = task(&c, 0);
 	WANT(w, 0, world_write(w, false, 0, 0x4100c0));
@@ -413,13 +400,12 @@ static void test_thread_moves(void **state)
 }
 
 /* With CPUs of one type alone, it has all registers of these. */
-static void test_thread_of_one_type(void **state)
+TEST(thread_of_one_type)
 {
 	struct ctxsw_world c;
 	struct world *w;
 	uint64_t value;
 
-	(void)state;
 	ctxsw_open(&c, hybrid());
 	w = task(&c, 0);
 	WANT(w, 0, world_write(w, false, 7, 0x4100c0));
@@ -435,17 +421,4 @@ static void test_thread_of_one_type(void **state)
 	assert_int_not_equal(line_prepare(&c, 1, 0), 0);
 	WANT(w, 0, world_do(task(&c, 0), CMD_UNLOAD));
 	ctxsw_end(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_layouts),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_write),
-		cmocka_unit_test(test_thread_moves),
-		cmocka_unit_test(test_thread_of_one_type),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,9 @@
  * Registers that the CPUs of a core, CCX or package share: one CPU has them, the others are told
  * which one; and counters that the global control does not stop beside those that it does.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/msr/topology.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 
 #define FROM 1000ULL
@@ -108,9 +100,8 @@ static void want_one_owner(const char *model, unsigned pmc, unsigned cpu, bool s
 	world_close(&w);
 }
 
-static void test_one_owner(void **state)
+TEST(one_owner)
 {
-	(void)state;
 	for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++) {
 		if (cpu == WORLD_CPU)
 			continue;
@@ -209,9 +200,8 @@ static void off_core_check(struct off_core *o, unsigned cpu)
 }
 
 /* Off-core response only selects: the CPUs of a core have it together, with one value. */
-static void test_extra_of_a_core(void **state)
+TEST(extra_of_a_core)
 {
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct off_core o = {.value = {0}};
 
@@ -286,11 +276,10 @@ static void want_node_events(const struct world_model *m)
 	world_close(&w);
 }
 
-static void test_node_events(void **state)
+TEST(node_events)
 {
 	unsigned n = 0;
 
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		struct world w;
 		bool node;
@@ -314,12 +303,11 @@ static uint64_t truth(struct world *w, uint64_t select, uint64_t from)
 /* One context counts on the CPU and in the package: both stop when it stops, and switch with its
  * sets.
  */
-static void test_beside_core_counters(void **state)
+TEST(beside_core_counters)
 {
 	const uint64_t core = 0xc0 | EVTSEL_USR | EVTSEL_OS, unc = 0xc4 | EVTSEL_USR | EVTSEL_OS;
 	struct world w;
 
-	(void)state;
 	world_open(&w, shared_model("nehalem"));
 	WANT(&w, 0, world_write(&w, false, 0, core | EVTSEL_EN));
 	WANT(&w, 0, world_write(&w, false, 22, 0xc4 | EVTSEL_EN));
@@ -348,12 +336,11 @@ static void test_beside_core_counters(void **state)
 }
 
 /* A thread's context has no counters of a package. */
-static void test_no_thread(void **state)
+TEST(no_thread)
 {
 	struct command load = {.verb = CMD_LOAD, .tid = 77};
 	struct world w;
 
-	(void)state;
 	world_open(&w, shared_model("zen4"));
 	w.rights.thread = true;
 	world_program(&w, FROM);
@@ -398,7 +385,7 @@ static int topo_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 	return 0;
 }
 
-static void test_topology(void **state)
+TEST(topology)
 {
 	static const struct msr_io_ops ops = {.cpuid = topo_cpuid};
 	static struct {
@@ -469,7 +456,6 @@ static void test_topology(void **state)
 			2, 8, 16},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t first[PMU_SCOPES], unit[PMU_SCOPES];
 		struct err e;
@@ -488,18 +474,4 @@ static void test_topology(void **state)
 			assert_int_equal(unit[PMU_SCOPE_THREAD], cpu);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_owner),
-		cmocka_unit_test(test_extra_of_a_core),
-		cmocka_unit_test(test_node_events),
-		cmocka_unit_test(test_beside_core_counters),
-		cmocka_unit_test(test_no_thread),
-		cmocka_unit_test(test_topology),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

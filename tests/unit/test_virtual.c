@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: MIT
 /* Virtual PMDs: the sources of their values, and the values in samples. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/percpu/virtual_pmd.h"
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct {
 	const char *text;
@@ -61,9 +47,8 @@ static const struct {
 		false, 0},
 };
 
-static void test_number(void **state)
+TEST(number)
 {
-	(void)state;
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		uint64_t value = 0;
 		/* Not terminated, so that the sanitizer detects a read beyond the end. */
@@ -116,14 +101,13 @@ static double number_of(const char *path, const char *key)
 	return strtod(at + strlen(key), NULL);
 }
 
-static void test_system(void **state)
+TEST(system)
 {
 	struct pmu pmu = builtin();
 	struct virtuals v = {0};
 	double memory, load;
 	uint64_t value;
 
-	(void)state;
 	assert_true(fetch(&v, &pmu, PMU_CLOCK, 0, 4711, &value));
 	assert_int_equal(value, 4711);
 	assert_true(fetch(&v, &pmu, PMU_ELAPSED, 0, 4711, &value));
@@ -141,13 +125,12 @@ static void test_system(void **state)
 	virtual_pmd_close(&v);
 }
 
-static void test_temperature(void **state)
+TEST(temperature)
 {
 	struct pmu pmu = builtin();
 	struct virtuals v = {0};
 	uint64_t value;
 
-	(void)state;
 	if (pmu_find_virtual(&pmu, PMU_TEMPERATURE) < 0) {
 		assert_int_equal(access("/sys/class/thermal/thermal_zone0/temp", R_OK), -1);
 		print_message("# not tried: there is no thermal zone here\n");
@@ -198,14 +181,13 @@ static uint64_t stopped_cputime(struct virtuals *v, const struct pmu *pmu, pid_t
 }
 
 /* A thread of another process, until after its end. */
-static void test_cputime(void **state)
+TEST(cputime)
 {
 	struct pmu pmu = builtin();
 	struct virtuals v = {0};
 	uint64_t before, after;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
@@ -240,7 +222,7 @@ static void *idle_thread(void *tid)
 }
 
 /* Threads of one process differ, and so do threads whose files share a slot. */
-static void test_threads(void **state)
+TEST(threads)
 {
 	struct pmu pmu = builtin();
 	struct virtuals v = {0};
@@ -248,7 +230,6 @@ static void test_threads(void **state)
 	pthread_t threads[COUNT(tids)];
 	uint64_t value;
 
-	(void)state;
 	burn(200000000);
 	for (unsigned i = 0; i < COUNT(tids); i++) {
 		assert_int_equal(pthread_create(&threads[i], NULL, idle_thread, &tids[i]), 0);
@@ -324,12 +305,11 @@ static void want_number(struct place *p, uint64_t value)
 	assert_int_equal(p->value, value);
 }
 
-static void test_file(void **state)
+TEST(file)
 {
 	struct place p;
 	char long_text[5000];
 
-	(void)state;
 	place_open(&p);
 	assert_false(fetch_file(&p));
 	put(p.path, "17\n");
@@ -356,11 +336,10 @@ static void test_file(void **state)
 }
 
 /* The file is removed, created again, and replaced by rename(2). */
-static void test_vanishing(void **state)
+TEST(vanishing)
 {
 	struct place p;
 
-	(void)state;
 	place_open(&p);
 	put(p.path, "1\n");
 	want_number(&p, 1);
@@ -386,11 +365,10 @@ static void want_refused(struct place *p, int no)
 }
 
 /* A file that does not belong to root or is not world-readable is refused, also if it changes. */
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct place p;
 
-	(void)state;
 	place_open(&p);
 	want_refused(&p, ENOENT);
 	put(p.other, "1\n");
@@ -421,13 +399,12 @@ static void test_refused(void **state)
 }
 
 /* Each value is fetched once per command. */
-static void test_once(void **state)
+TEST(once)
 {
 	const struct virtual_moment any = {0};
 	struct virtual_values values = {.want = 1};
 	struct place p;
 
-	(void)state;
 	place_open(&p);
 	put(p.path, "1\n");
 	virtual_pmd_fetch(&p.v, &p.pmu, &any, &values);
@@ -522,14 +499,13 @@ static void want_seen(unsigned calls, const unsigned *nums, unsigned n)
 }
 
 /* In rising order of numbers, after the counters; an unknown value is all ones. */
-static void test_sampled(void **state)
+TEST(sampled)
 {
 	static const unsigned nums[] = {
 		0, 1, PMU_CLOCK, PMU_CPUTIME, PMU_ELAPSED, PMU_THREAD, PMU_FIRST_FILE};
 	static const enum cmd_verb verbs[] = {CMD_POLL, CMD_READ, CMD_STOP};
 	struct sampled s;
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(verbs); i++) {
 		struct cmd_reg reg = {.pmd = true};
 		struct command cmd = {.verb = verbs[i], .vector.regs = &reg, .vector.nregs = 1};
@@ -549,7 +525,7 @@ static void test_sampled(void **state)
 }
 
 /* Fetched for each sample; all ones if there is no value. */
-static void test_sampled_again(void **state)
+TEST(sampled_again)
 {
 	static const unsigned nums[] = {PMU_CLOCK, PMU_FIRST_FILE};
 	static const struct {
@@ -558,7 +534,6 @@ static void test_sampled_again(void **state)
 	} rounds[] = {{"1", 1}, {"-2", (uint64_t)-2}, {"", UINT64_MAX}, {"3", 3}};
 	struct sampled s;
 
-	(void)state;
 	sampled_open(&s, nums, COUNT(nums));
 	for (unsigned i = 0; i < COUNT(rounds); i++) {
 		put(s.p.path, rounds[i].text);
@@ -572,13 +547,12 @@ static void test_sampled_again(void **state)
 }
 
 /* Overflows of a set that was switched from are sampled with the values at the switch. */
-static void test_sampled_switch(void **state)
+TEST(sampled_switch)
 {
 	static const unsigned nums[] = {PMU_CLOCK, PMU_FIRST_FILE};
 	struct command start = {.verb = CMD_START, .has_set = true};
 	struct sampled s;
 
-	(void)state;
 	sampled_open(&s, nums, COUNT(nums));
 	hw_advance(s.w.hw, A_PERIOD_NS);
 	WANT(&s.w, 0, world_command(&s.w, &start));
@@ -662,11 +636,10 @@ static void elapsed(struct world *w)
 	elapsed_unstarted(w, 7);
 }
 
-static void test_elapsed(void **state)
+TEST(elapsed)
 {
 	struct world w;
 
-	(void)state;
 	for (const struct world_model *m = world_models; m->name; m++) {
 		world_open(&w, m);
 		elapsed(&w);
@@ -675,12 +648,11 @@ static void test_elapsed(void **state)
 }
 
 /* A file that no command needs is not read. */
-static void test_unused(void **state)
+TEST(unused)
 {
 	static const unsigned nums[] = {0, 1};
 	struct sampled s;
 
-	(void)state;
 	sampled_open(&s, nums, COUNT(nums));
 	hw_advance(s.w.hw, A_PERIOD_NS);
 	WANT(&s.w, 0, world_do(&s.w, CMD_POLL));
@@ -693,7 +665,7 @@ static void test_unused(void **state)
 }
 
 /* Commands that name virtual PMDs, on an unloaded context. */
-static void test_commands(void **state)
+TEST(commands)
 {
 	struct pmd_conf conf = {0};
 	struct command format = {.verb = CMD_FORMAT};
@@ -701,7 +673,6 @@ static void test_commands(void **state)
 	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 	struct sampled s;
 
-	(void)state;
 	sampled_open(&s, NULL, 0);
 	WANT_PMD(&s.w, PMU_FIRST_FILE, 77);
 	WANT(&s.w, 0, world_do(&s.w, CMD_UNLOAD));
@@ -736,27 +707,4 @@ static void test_commands(void **state)
 	regset_add(&conf.smpl, PMU_FIRST_FILE + 1);
 	WANT(&s.w, -EINVAL, write_conf(&s.w, 0, &conf));
 	sampled_close(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_number),
-		cmocka_unit_test(test_system),
-		cmocka_unit_test(test_temperature),
-		cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_vanishing),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_once),
-		cmocka_unit_test(test_sampled),
-		cmocka_unit_test(test_sampled_again),
-		cmocka_unit_test(test_sampled_switch),
-		cmocka_unit_test(test_elapsed),
-		cmocka_unit_test(test_unused),
-		cmocka_unit_test(test_commands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

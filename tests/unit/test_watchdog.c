@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The watchdog: what it tells of a session thread that waits, works, or hangs. */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/nsec.h"
 #include "daemon/fs/session/watchdog.h"
+#include "tests/unit/unit.h"
 
 #define LIMIT (NSEC_PER_SEC / 25)
 
@@ -42,11 +37,10 @@ static void expect_no_report(void)
 	assert_int_equal(atomic_load(&reports), before);
 }
 
-static void test_watchdog(void **state)
+TEST(watchdog)
 {
 	struct watchdog w = {0};
 
-	(void)state;
 	watchdog_begin(&w, LIMIT, report);
 	expect_no_report(); /* it begins at work */
 	watchdog_step(&w);
@@ -63,24 +57,12 @@ static void test_watchdog(void **state)
 	expect_no_report();
 }
 
-static void test_none(void **state)
+TEST(none)
 {
 	struct watchdog w = {0};
 
-	(void)state;
 	watchdog_begin(&w, 0, NULL);
 	watchdog_step(&w);
 	watchdog_end(&w);
 	assert_int_equal(atomic_load(&w.steps), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_watchdog),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
 /* The workqueue: whose work comes next, what a long one delays, and how it ends. */
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/nsec.h"
 #include "daemon/percpu/workqueue.h"
+#include "tests/unit/unit.h"
 
 enum { WORKS = 8 };
 
@@ -131,9 +125,8 @@ static void begin(void)
 	wait_ran(1);
 }
 
-static void test_turns(void **state)
+TEST_WITH(setup, teardown, turns)
 {
-	(void)state;
 	begin();
 	submit(item_new(1, 'a', 1));
 	submit(item_new(2, 'b', 1));
@@ -151,12 +144,11 @@ static void test_turns(void **state)
 }
 
 /* A user's next work waits; others' do not. */
-static void test_delay(void **state)
+TEST_WITH(setup, teardown, delay)
 {
 	uint64_t begun = nsec_now(CLOCK_MONOTONIC);
 	struct item *i;
 
-	(void)state;
 	begin();
 	i = item_new(1, 'l', 2);
 	i->takes = 20000000;
@@ -172,11 +164,10 @@ static void test_delay(void **state)
 }
 
 /* The delay begins after it. */
-static void test_no_delay_of_first(void **state)
+TEST_WITH(setup, teardown, no_delay_of_first)
 {
 	uint64_t begun = nsec_now(CLOCK_MONOTONIC);
 
-	(void)state;
 	begin();
 	item_new(1, 'l', 2)->takes = 20000000;
 	items[1].gate = &shut_gate;
@@ -194,11 +185,10 @@ static void test_no_delay_of_first(void **state)
 	assert_true(nsec_now(CLOCK_MONOTONIC) - begun >= 120000000);
 }
 
-static void test_no_delay_of_root(void **state)
+TEST_WITH(setup, teardown, no_delay_of_root)
 {
 	struct item *i;
 
-	(void)state;
 	begin();
 	i = item_new(1, 'l', 0);
 	i->takes = 20000000;
@@ -211,9 +201,8 @@ static void test_no_delay_of_root(void **state)
 	assert_string_equal(ran, "-lbac");
 }
 
-static void test_cancel(void **state)
+TEST_WITH(setup, teardown, cancel)
 {
-	(void)state;
 	begin();
 	submit(item_new(1, 'a', 2));
 	submit(item_new(2, 'b', 2));
@@ -228,10 +217,18 @@ static void test_cancel(void **state)
 	assert_false(workqueue_cancel(wq, &items[2].work));
 }
 
-/* One that may hang is not waited for, and those that wait are ended without having run. */
-static void test_stop(void **state)
+/* The thread of the last test still runs. */
+static int end_stopped(void **state)
 {
 	(void)state;
+	workqueue_free(wq);
+	event_queue_close(&events);
+	return 0;
+}
+
+/* One that may hang is not waited for, and those that wait are ended without having run. */
+TEST_WITH(setup, end_stopped, stop)
+{
 	item_new(0, 'h', 1)->work.may_hang = true;
 	items[0].gate = &shut_gate;
 	submit(&items[0]);
@@ -249,27 +246,4 @@ static void test_stop(void **state)
 	wait_done(4);
 	assert_string_equal(done, "hbac");
 	assert_false(workqueue_expects_events(wq) || items[3].work.ended);
-}
-
-/* The thread of the last test still runs. */
-static int end_stopped(void **state)
-{
-	(void)state;
-	workqueue_free(wq);
-	event_queue_close(&events);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_delay, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_delay_of_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_delay_of_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stop, setup, end_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

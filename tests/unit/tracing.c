@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/tracing.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/cond.h"

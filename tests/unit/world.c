@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/world.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "backend/sim/sim.h"
 

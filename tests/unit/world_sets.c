@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/world_sets.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 int world_set(struct world *w, enum cmd_verb verb, unsigned id)
 {

@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_WORLD_SETS_H
 #define TESTS_UNIT_WORLD_SETS_H
 
+#include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 
 /* CMD_EVTSET_NEW, CMD_EVTSET_DELETE, CMD_LOAD, CMD_START for set @id: 0 or -errno. */
@@ -77,9 +78,8 @@ void world_each_model(void (*test)(struct world *w));
 
 /* The test of that name. */
 #define EACH_MODEL(name)                                                                           \
-	static void test_##name(void **state)                                                      \
+	TEST(name)                                                                                 \
 	{                                                                                          \
-		(void)state;                                                                       \
 		world_each_model(name);                                                            \
 	}
 

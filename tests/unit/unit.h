@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every unit test includes, and how it says what its tests are. There is no list of them: a
+ * test that is written is run.
+ */
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Begins the function test_NAME, which has *@state from @setup, if that is not NULL. */
+#define TEST_WITH(setup, teardown, name)                                                           \
+	static void test_##name(void **state);                                                     \
+	__attribute__((constructor)) static void add_test_##name(void)                             \
+	{                                                                                          \
+		unit_add(&(struct CMUnitTest)cmocka_unit_test_setup_teardown(                      \
+				 test_##name, setup, teardown),                                    \
+			__LINE__);                                                                 \
+	}                                                                                          \
+	static void test_##name(void **state __attribute__((unused)))
+#define TEST(name) TEST_WITH(NULL, NULL, name)
+
+/* Before main(): adds a test that stands in line @line. */
+void unit_add(const struct CMUnitTest *test, int line);
+
+/* Runs the tests in the order of their lines: main() does just that, unless the file has its own.
+ */
+int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#endif
