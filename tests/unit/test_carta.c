@@ -3,7 +3,6 @@
  * The generator of randomized reset values: its algorithm is published, so that a user can compute
  * the values from the seed (specification 3.4.2).
  */
-
 #include "daemon/core/random.h"
 #include "tests/unit/unit.h"
 

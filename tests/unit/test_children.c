@@ -3,7 +3,6 @@
  * Contexts of followed threads: made as the engine makes them, and seen as clients see them, by
  * FUSE requests that this test writes itself.
  */
-
 #include <linux/fuse.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Commands as text: each verb, argument and error; printed text can be written. */
-
 #include "daemon/command/command.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* base/list.h and base/hash.h, each against an array. */
-
 #include "base/hash.h"
 #include "base/list.h"
 #include "tests/unit/unit.h"

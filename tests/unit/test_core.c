@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The core over every CPU model: the life of a context, other users of the PMU, faults. */
-
 #include "base/nsec.h"
 #include "daemon/percpu/interrupts.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* CMD_COUNTS: counts of several event sets in one command, where a lost one fails no other. */
-
 #include "tests/unit/unit.h"
 #include "tests/unit/world.h"
 #include "tests/unit/world_sets.h"

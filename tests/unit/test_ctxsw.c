@@ -5,7 +5,6 @@
  * in, and nothing else. Most counters here count what the model has happen all the time; the rest
  * what happens when the test says so, on the first line's CPU.
  */
-
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 #include "tests/unit/ctxsw_world.h"

@@ -6,7 +6,6 @@
  * context is saved after its sched-out; and the next one on that CPU counts right. Time passes
  * between all register operations, so that a counter that counts too early, or too long, is found.
  */
-
 #include "tests/unit/ctxsw_world.h"
 #include "tests/unit/unit.h"
 

@@ -6,7 +6,6 @@
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
  */
-
 #include "tests/unit/counted.h"
 #include "tests/unit/ctxsw_world.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Commands for all threads of a load, and their ends: how many threads get one between two
  * requests, and in which order. The contexts are made here, and no thread executes the jobs. */
-
 #include <sys/eventfd.h>
 
 #include "daemon/ctxsw/ctxsw_i.h"

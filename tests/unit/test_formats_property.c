@@ -7,7 +7,6 @@
  *
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few.
  */
-
 #include "formats/formats.h"
 #include "perfmonfs/smpl_correlate.h"
 #include "perfmonfs/smpl_dfl.h"

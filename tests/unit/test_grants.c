@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Grants against an obvious model, a cell for each user and CPU; and the file that keeps them. */
-
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

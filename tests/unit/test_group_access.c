@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The rights that groups give, for each rule and each kind of requester. */
-
 #include "daemon/authz/group_access.h"
 #include "tests/unit/unit.h"
 

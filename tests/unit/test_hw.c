@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The hardware model: what each modelled CPU does, register by register. */
-
 #include "perfmonfs/pmu.h"
 #include "perfmonfs/sim.h"
 #include "tests/unit/hw_truth.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The packets of the clone file: bytes to commands, and their results to bytes. */
-
 #include "daemon/command/command.h"
 #include "daemon/command/ioctl.h"
 #include "perfmonfs/ioctl.h"

@@ -4,7 +4,6 @@
  * not have: buffers, and those that restrict what all counters count. test_core.c and others try
  * the rest on all models.
  */
-
 #include "backend/sim/sim.h"
 #include "daemon/core/image.h"
 #include "tests/unit/unit.h"

@@ -3,7 +3,6 @@
  * The tree that is served and the tree that fs-layout.md documents are the same. Each of the
  * document's tables has rows that begin "| `PATH` | MODE |". FS_LAYOUT names another document.
  */
-
 #include "base/cleanup.h"
 #include "base/slice.h"
 #include "daemon/fs/rows/rows.h"

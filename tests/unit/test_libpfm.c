@@ -3,21 +3,10 @@
  * Every event that this machine's libpfm4 knows of a PMU, with each of its unit masks, against the
  * PMU's description: a counter that pfm offers for it counts it.
  */
-// cmocka.h needs these first.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/pmu/catalog.h"
 #include "base/text.h"
 #include "tests/unit/pfm_pmus.h"
+#include "tests/unit/unit.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/libpfm.h"
 
@@ -169,13 +158,12 @@ static bool is_walked(const pfm_pmu_info_t *info)
 	       strncmp(info->name, "perf", 4) != 0;
 }
 
-static void test_every_event(void **state)
+TEST(every_event)
 {
 	unsigned pmus = 0;
 	struct event_code code;
 	struct err e;
 
-	(void)state;
 	/* The first name initializes libpfm4 as pfm does it. */
 	assert_int_equal(
 		libpfm_encode(PFM_ENCODING_NONE, slice_of("none::NONE"), &code, &e), -ENOENT);
@@ -198,18 +186,10 @@ static void test_every_event(void **state)
 
 #else
 
-static void test_every_event(void **state)
+TEST(every_event)
 {
-	(void)state;
 	print_message("libpfm4 was not there when the tests were built\n");
 	skip();
 }
 
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_event)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The names of counts, and the two forms in which counts are exported. */
-
 #include "daemon/metrics/exposition.h"
 #include "daemon/metrics/metric.h"
 #include "tests/unit/unit.h"

@@ -4,7 +4,6 @@
  * are shared by the two threads of a core. CPUs 0 and 1 of the model are a core, and CPU 1, that of
  * the world, is its second thread.
  */
-
 #include "backend/msr/topology.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/world.h"

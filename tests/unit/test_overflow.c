@@ -4,7 +4,6 @@
  * periods, reset values, masking, thresholds, messages and the throttle. Most counters here count
  * events that happen when the test says so. Cases named by a figure are the specification's.
  */
-
 #include "tests/unit/unit.h"
 #include "tests/unit/world_sets.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* assign_events() against all assignments, tried one by one. */
 // cmocka.h needs these first.
-
 #include "tests/unit/unit.h"
 #include "tools/pfm/events/assign.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names and codes of events to values of PMCs: event_resolve() and event_program(). */
 // cmocka.h needs these first.
-
 #include "tests/unit/pfm_pmus.h"
 #include "tests/unit/unit.h"
 #include "tools/pfm/events/assign.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Formulas and group files. */
 // cmocka.h needs these first.
-
 #include <math.h>
 
 #include "tests/unit/pfm_pmus.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What pfm stat derives from counts. */
-
 #include "tests/unit/unit.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/row.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What --pmu-check tells of mistakes in a description: the line, what is wrong, what to write. */
-
 #include "backend/pmu/key.h"
 #include "backend/pmu/model.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
  * PROPERTY_SEEDS=N runs seeds 0 to N-1 instead of the first few; PROPERTY_SEED=N runs that one, and
  * tells what it does.
  */
-
 #include "tests/unit/reference.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Free registers: which CPU has which, their units, and 64 bits over their wraps. */
-
 #include "backend/pmu/detect.h"
 #include "backend/pmu/model.h"
 #include "base/nsec.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Memory that clients map, and the thread that syncs it to the kernel's cache. The kernel is a
  * model: a cache of one file, which may drop pages at any time and read them again. */
-
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>

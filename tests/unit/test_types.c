@@ -3,7 +3,6 @@
  * CPUs with different PMUs. Descriptions are compared with a slow model that looks registers up by
  * number, on random layouts; contexts are loaded on both types of the simulated hybrid processor.
  */
-
 #include "backend/pmu/detect.h"
 #include "base/cleanup.h"
 #include "tests/unit/ctxsw_world.h"

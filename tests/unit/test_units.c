@@ -3,7 +3,6 @@
  * Registers that the CPUs of a core, CCX or package share: one CPU has them, the others are told
  * which one; and counters that the global control does not stop beside those that it does.
  */
-
 #include "backend/msr/topology.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/world.h"

@@ -23,7 +23,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Begins the function test_NAME, which has *@state from @setup, if that is not NULL. */
+/* Begins the function test_NAME. What @setup stores in *@state is there for it and for @teardown.
+ */
 #define TEST_WITH(setup, teardown, name)                                                           \
 	static void test_##name(void **state);                                                     \
 	__attribute__((constructor)) static void add_test_##name(void)                             \
@@ -35,7 +36,7 @@
 	static void test_##name(void **state __attribute__((unused)))
 #define TEST(name) TEST_WITH(NULL, NULL, name)
 
-/* Before main(): adds a test that stands in line @line. */
+/* Before main(): adds the test that begins in line @line. */
 void unit_add(const struct CMUnitTest *test, int line);
 
 /* Runs the tests in the order of their lines: main() does just that, unless the file has its own.
