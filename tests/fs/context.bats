@@ -4,9 +4,8 @@
 
 load common
 
-# An event that the model has 2000 times a microsecond at user and 500 times at kernel level.
+# An event that the model has 2000 times a microsecond at user level.
 USER=0x4100c0
-BOTH=0x4300c0
 
 @test "a life: made, programmed, loaded, started, read, stopped, unloaded, removed" {
 	serve --backend=sim
@@ -50,54 +49,19 @@ BOTH=0x4300c0
 	ctl "load cpu=2"
 }
 
-@test "every model counts exactly" {
-	models=$(perfmonfs --help | sed -n 's/^Models of sim: //p')
-	[[ $models == *intel_v4* ]]
-	for model in $models; do
-		case $model in
-		netburst* | itanium2) continue ;; # Their selectors differ: test_netburst, itanium.bats.
-		esac
-		serve "--backend=sim:$model"
-		new a
-		put ok "$C/regs" "pmc0 $USER\npmd0 0\npmc1 $BOTH\npmd1 -1000000"
-		ctl "load cpu=0"
-		ctl start
-		advance 1000000
-		holds "$C/pmd/0" 2000000
-		holds "$C/pmd/1" 1500000
-		ctl stop
-		advance 1000000
-		holds "$C/pmd/0" 2000000
-		stop_daemon
-	done
-}
-
-@test "an event that another counter has: a note at start, and no count" {
-	serve --backend=sim:haswell
-	new a
-	put ok "$C/regs" "pmc2 0x4101cd\npmc3 0x4101cd"
-	ctl "load cpu=1"
-	ctl start
-	sentence "$C/last_error" "0x4101cd in pmc2 of set 0 selects an event that other counters have: write it to pmc3"
-	advance 1000
-	holds "$C/pmd/2" 0
-	run ! holds "$C/pmd/3" 0
-}
-
 @test "names: valid and invalid" {
 	serve --backend=sim
 	long=$(printf '%064d' 0)
-	for name in a Z.9 x-y_z+1@h:c,d "$long"; do
+	for name in a x-y_z+1@h:c,d "$long"; do
 		probe ok mkdir "$MNT/ctx/$name"
 		probe EEXIST mkdir "$MNT/ctx/$name"
 	done
-	for name in "${long}0" "$(printf '%0300d' 0)" .hidden 'a b' $'a\nb' $'a\tb' $'\xff' 'a*' "a'" \
-		'a\b' 'a=b' 'ä'; do
+	for name in "${long}0" "$(printf '%0300d' 0)" .hidden 'a b' $'a\nb' $'\xff' 'ä'; do
 		probe EINVAL mkdir "$MNT/ctx/$name"
 		sentence "$MNT/last_error" name
 	done
 	run -0 ls "$MNT/ctx"
-	[ "${#lines[@]}" = 4 ]
+	[ "${#lines[@]}" = 3 ]
 	probe ok mkdir "$MNT/ctx/b"
 	holds "$MNT/last_error" ok
 }
@@ -127,59 +91,17 @@ BOTH=0x4300c0
 	holds "$C/ctl" start
 }
 
-@test "commands in the wrong state" {
+@test "commands are refused with a sentence, and change nothing" {
 	serve --backend=sim
 	new a
 	refused EINVAL start load
-	refused EINVAL stop load
-	ctl unload
-	ctl "load cpu=0"
-	refused EBUSY "load cpu=0" loaded
-	refused EBUSY "load cpu=1" loaded
-	holds "$C/state" "loaded cpu=0 set=0"
-	ctl stop
-	holds "$C/last_error" ok
-	ctl start
-	ctl start
-	refused EBUSY "load cpu=0" loaded
-	holds "$C/state" "running cpu=0 set=0"
-	ctl unload
-	refused EINVAL stop load
-	holds "$C/state" unloaded
-}
-
-@test "the model has no threads" {
-	serve --backend=sim
-	new a
 	refused EINVAL "load tid=$$" cpu=
-	holds "$C/state" unloaded
-	ctl "load cpu=0"
-}
-
-@test "invalid commands" {
-	serve --backend=sim
-	new a
-	refused EINVAL "\n" command
-	refused EINVAL Load Load
-	refused EINVAL "load" cpu
-	refused EINVAL "load cpu" cpu
-	refused EINVAL "load cpu=" cpu
-	refused EINVAL "load cpu=0 cpu=1" twice
-	refused EINVAL "load cpu=0 tid=1" tid
-	refused EINVAL "load cpu =0" cpu
-	refused EINVAL "load cpu=00" 00
-	refused EINVAL "load cpu=-1" -1
-	refused EINVAL "load cpu=0,1" 0,1
-	refused ERANGE "load cpu=18446744073709551616" 18446744073709551616
-	refused ERANGE "load cpu=4294967296" 4294967296
-	refused ERANGE "load cpu=0 set=65536" 65536
-	refused EINVAL "load cpu=0 set=1" "set 1"
 	refused EINVAL "load cpu=4" "CPU 4"
-	refused EINVAL "start now" now
-	refused EINVAL "stop cpu=0" cpu
+	refused EINVAL "load cpu=0 set=1" "set 1"
+	refused EINVAL "stop now" now
 	holds "$C/state" unloaded
 	ctl "load cpu=0"
-	refused EINVAL "start set=1" "set 1"
+	refused EBUSY "load cpu=1" loaded
 	holds "$C/state" "loaded cpu=0 set=0"
 }
 
@@ -214,24 +136,6 @@ BOTH=0x4300c0
 	holds "$MNT/last_error" ok
 }
 
-@test "a start that succeeds says why nothing will count" {
-	serve --backend=sim
-	new a
-	ctl "load cpu=1"
-	while read -r value noun; do
-		put ok "$C/pmc/0" "$value"
-		ctl start
-		[ -z "$noun" ] && holds "$C/last_error" ok || sentence "$C/last_error" "$noun"
-		ctl stop
-		holds "$C/last_error" ok
-	done <<-'VALUES'
-		0 pmc/N
-		0x100c0 0x4100c0
-		0x4000c0 pmc0
-		0x4100c0
-	VALUES
-}
-
 @test "a note begins with its word" {
 	serve --backend=sim
 	new a
@@ -260,28 +164,12 @@ BOTH=0x4300c0
 	put ok "$C/flags" "ovfl_no_msg notify_block"
 	holds "$C/flags" "notify_block ovfl_no_msg"
 	refused EINVAL "load cpu=0" notify_block
-	put EINVAL "$C/flags" "none ovfl_no_msg"
 	put EINVAL "$C/flags" "bogus"
 	sentence "$C/last_error" bogus
-	holds "$C/flags" "notify_block ovfl_no_msg"
 	put ok "$C/flags" ovfl_no_msg
 	ctl "load cpu=0"
-	holds "$C/flags" "system_wide ovfl_no_msg"
-	put EBUSY "$C/flags" none
-	ctl unload
 	put EBUSY "$C/flags" none
 	holds "$C/flags" "system_wide ovfl_no_msg"
-}
-
-@test "flags: raw" {
-	serve --backend=sim
-	new a
-	put ok "$C/flags" raw
-	holds "$C/flags" raw
-	put ok "$C/flags" "raw notify_block"
-	holds "$C/flags" "notify_block raw"
-	put ok "$C/flags" none
-	holds "$C/flags" none
 }
 
 @test "total: without children the context's own counts, set by set" {
@@ -320,26 +208,18 @@ BOTH=0x4300c0
 @test "registers: a read returns what was written, except reserved bits" {
 	serve --backend=sim
 	new a
-	put ok "$C/pmc/2" 0x4100C0
-	holds "$C/pmc/2" 0x00000000004100c0
-	put ok "$C/pmc/2" 4260032
-	holds "$C/pmc/2" 0x00000000004100c0
 	put ok "$C/pmc/2" 0xffffffffffffffff
+	holds "$C/pmc/2" 0x00000000ffc7ffff
+	put EINVAL "$C/pmc/2" -1
 	holds "$C/pmc/2" 0x00000000ffc7ffff
 	put ok "$C/pmd/16" -1
 	holds "$C/pmd/16" 18446744073709551615
-	put ok "$C/pmd/16" -9223372036854775808
-	holds "$C/pmd/16" 9223372036854775808
-	put ok "$C/pmd/16" 0xffffffffffffffff
-	holds "$C/pmd/16" 18446744073709551615
-	put EINVAL "$C/pmc/2" -1
-	holds "$C/pmc/2" 0x00000000ffc7ffff
 }
 
 @test "regs: its text restores another context, running or not" {
 	serve --backend=sim
 	new a
-	put ok "$C/regs" 'pmc0 0x4100c0\npmc16 0x22\npmd0 -100000\npmd17 5'
+	put ok "$C/regs" 'pmc0 0x4100c0\npmc16 0x22\npmd0 -100000 long=-2 notify random smpl=0-3\npmd17 5'
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	new b
 	ctl "load cpu=0"
@@ -356,40 +236,10 @@ BOTH=0x4300c0
 @test "regs: the lines before the first wrong one take effect, and it is named" {
 	serve --backend=sim
 	new a
-	for bad in 'pmd99 1:ENOENT' 'pmc319 1:ENOENT' 'pmc65536 1:ERANGE' 'pmd1:EINVAL' ':EINVAL' 'pmx0 1:EINVAL' \
-		'pmd1 0x10000000000000000:ERANGE' 'pmd1 1 2:EINVAL' 'pmc1 -1:EINVAL' 'pmd01 1:EINVAL'; do
-		put ok "$C/regs" 'pmd0 0\npmd2 0'
-		put "${bad#*:}" "$C/regs" "pmc0 $USER\npmd0 7\n${bad%:*}\npmd2 7"
-		sentence "$C/last_error" "line 3"
-		holds "$C/pmd/0" 7
-		holds "$C/pmd/1" 0
-		holds "$C/pmd/2" 0
-	done
-	put EINVAL "$C/regs" '\npmd2 7'
-	sentence "$C/last_error" "line 1"
+	put ENOENT "$C/regs" "pmc0 $USER\npmd0 7\npmd99 1\npmd2 7"
+	sentence "$C/last_error" "line 3"
+	holds "$C/pmd/0" 7
 	holds "$C/pmd/2" 0
-}
-
-@test "registers while loaded and while running" {
-	serve --backend=sim
-	new a
-	ctl "load cpu=2"
-	put ok "$C/pmc/1" $USER
-	put ok "$C/pmd/1" 100
-	advance 1000
-	holds "$C/pmd/1" 100
-	ctl start
-	advance 1000
-	holds "$C/pmd/1" 2100
-	put ok "$C/pmd/1" -5
-	advance 1000
-	holds "$C/pmd/1" 1995
-	put ok "$C/pmc/1" $BOTH
-	advance 1000
-	holds "$C/pmd/1" 4495
-	put ok "$C/pmc/1" 0
-	advance 1000
-	holds "$C/pmd/1" 4495
 }
 
 @test "a CPU has one context" {
@@ -479,19 +329,12 @@ BOTH=0x4300c0
 	holds "$C/pmd/1" 2000
 	run -0 grep stolen "$MNT/stats"
 	is "stolen 1"
-	ctl stop
-	probe EIO pread "$C/pmd/0" 30 0
 	put EBUSY "$C/pmd/0" 5
 	sentence "$C/last_error" pmd0
 	ctl unload
 	probe EIO pread "$C/pmd/0" 30 0
 	put ok "$C/pmd/0" 5
 	holds "$C/pmd/0" 5
-	put ok "$MNT/sim/poke" "0 0x186 0"
-	ctl "load cpu=0"
-	ctl start
-	advance 1000
-	holds "$C/pmd/0" 2005
 }
 
 @test "a register that faults gives EIO and names it" {
@@ -576,16 +419,4 @@ BOTH=0x4300c0
 	put ERANGE "$MNT/sim/advance" 18446744073709551615
 	put EINVAL "$MNT/sim/advance" -1
 	holds "$MNT/sim/advance" 1000
-}
-
-@test "narrow counters wrap unseen by the user" {
-	serve --backend=sim:p6
-	new a
-	put ok "$C/regs" "pmc0 0x430079\npmd0 -10000000"
-	ctl "load cpu=0"
-	ctl start
-	for ((step = 1; step <= 20; step++)); do
-		advance 100000000
-		holds "$C/pmd/0" $((step * 300000000 - 10000000))
-	done
 }

@@ -106,20 +106,6 @@ counts_like_kernel() {
 	message "end pid=$PID tid=$TID"
 }
 
-@test "ptrace=no: a setuid program ends it, with a sentence" {
-	setuid_copy
-	serve --backend=perf
-	as nobody launch a sh -c "read -r go; exec $BATS_TEST_TMPDIR/privileged status"
-	new a
-	put ok "$C/pmc/0" page-faults
-	ctl "load tid=$PID ptrace=no"
-	ctl start
-	go a
-	message "end pid=$PID tid=$PID"
-	holds "$C/state" "zombie tid=$PID"
-	sentence "$C/last_error" cpus
-}
-
 @test "a thread is masked from the overflow on, however late the worker comes" {
 	serve --backend=perf
 	for round in 1 2 3; do
@@ -437,51 +423,6 @@ ends_with_setuid() {
 	said a over
 }
 
-@test "active_ns is the thread's time while it counts" {
-	local first want stolen
-
-	serve --backend=perf
-	begin a subject -w 1000 cpu 300
-	monitor a "$TID"
-	until_ok sleeps "$PID" "$TID"
-	first=$(cat "$C/set/0/active_ns")
-	sleep 0.1 # asleep: no time passes
-	holds "$C/set/0/active_ns" "$first"
-	stolen=$(stolen_ticks)
-	go a
-	finished a
-	ctl stop
-	want=$(did a "$TID" cpu_ns)
-	near "active ns" $(($(cat "$C/set/0/active_ns") - first)) "$want" \
-		$((want / 20 + 20000 * $(did a "$TID" switches) + $(stolen_ns "$stolen")))
-	holds "$C/set/0/runs" 1
-	by_the_kernel
-}
-
-@test "start set= switches between sets while the thread runs" {
-	local first
-
-	serve --backend=perf
-	begin a spinner "$ONE" fault
-	new a
-	probe ok mkdir "$C/set/1"
-	for s in 0 1; do put ok "$C/set/$s/pmc/0" "$(event page-faults)"; done
-	ctl "load tid=$TID"
-	ctl start
-	until_ok counts_some 0
-	holds "$C/set/1/pmd/0" 0
-	ctl "start set=1"
-	first=$(cat "$C/set/0/pmd/0")
-	until_ok counts_some 1
-	holds "$C/set/0/pmd/0" "$first"
-	by_the_kernel
-}
-
-# counts_some SET
-counts_some() {
-	[ "$(cat "$C/set/$1/pmd/0")" -gt 0 ]
-}
-
 # elsewhere: the threads of what serve starts from now on, if they are not of a CPU, are on the first
 # CPU, so that the thread on the last one goes on meanwhile
 elsewhere() {
@@ -608,18 +549,6 @@ its_faults_of_both() {
 
 overflowed() {
 	[ "$(awk '$1 == "overflows" { print $2 }' "$MNT/stats")" -gt 0 ]
-}
-
-@test "a PMD that any event makes overflow" {
-	serve --backend=perf
-	begin a spinner "$ONE" fault
-	new a
-	put ok "$C/pmc/0" "$(event page-faults)"
-	put ok "$C/pmd/0" "-1 short=-1000000000000"
-	ctl "load tid=$TID"
-	ctl start
-	until_ok overflowed
-	by_the_kernel
 }
 
 @test "a PMD near its limit, of a thread that sleeps, is read more and more seldom" {

@@ -15,23 +15,6 @@ follow() {
 	monitor "$1" "$2" page-faults follow
 }
 
-@test "stopped and continued in all ways, as the parent sees it" {
-	serve --backend=perf
-	begin plain lives stops
-	go plain
-	finished plain
-	begin a lives stops
-	follow a "$TID"
-	go a
-	finished a
-	# The child's own lines are not in step with its parent's.
-	diff <(grep -v thread "$SAYS/plain" | sort) <(grep -v thread "$SAYS/a" | sort)
-	diff <(grep -v -e thread -e child "$SAYS/plain") <(grep -v -e thread -e child "$SAYS/a")
-	grep -q "^killed by 9" "$SAYS/a"
-	message "end*"
-	holds "$C/state" "zombie tid=$TID"
-}
-
 @test "monitored while it is stopped: it stays so, and counts when it goes on" {
 	serve --backend=perf
 	begin a subject -t 0 faults 10000
@@ -70,106 +53,6 @@ follow() {
 	until_ok sh -c '[ "$(cut -d" " -f1 "$1")" -gt "$2" ]' sh "/proc/$PID/task/$TID/schedstat" "$before"
 }
 
-@test "2000 signals, in their order" {
-	serve --backend=perf
-	begin a lives signals 2000
-	follow a "$TID"
-	go a
-	said a "^signals 2000$"
-}
-
-@test "vfork: 300 times, followed, with the right exit codes" {
-	serve --backend=perf
-	begin a lives vfork 300
-	follow a "$TID"
-	go a
-	said a "^vforks 300$"
-	[ "$(ls "$C/children" | wc -l)" = 300 ]
-	until_ok letter_is "$PID" S
-}
-
-# A shell on a terminal of its own, with job control
-begin_shell() {
-	local rc=$BATS_TEST_TMPDIR/rc
-
-	# shellcheck disable=SC2016
-	echo 'PS1=; stty -echo; echo "thread $$"' >"$rc"
-	# With exec, as script sees only its own child be suspended, and sh may wait for bash.
-	# What is begun in the background would ignore ^C.
-	launch "$1" env --default-signal script -qec "exec bash --rcfile $rc --noediting -i" /dev/null
-	said "$1" "^thread [0-9]"
-	threads_of "$1"
-	TID=${TID%$'\r'}
-}
-
-typed() {
-	printf '%s\n' "$2" >&"${INPUT[$1]}"
-}
-
-# key NAME CHARACTER: to the job that the shell TID waits for, until it has the terminal again, and
-# reads: the terminal drops what is typed before
-key() {
-	until_ok job_in_front
-	printf '%b' "$2" >&"${INPUT[$1]}"
-	until_ok shell_reads
-}
-
-# Has the terminal a job in front, and is that a program already?
-job_in_front() {
-	local front
-
-	front=$(ps -o tpgid= -p "$TID")
-	[ "$((front))" -gt 0 ] && [ "$((front))" != "$TID" ] && [ "$(cat "/proc/$((front))/comm")" = sleep ]
-}
-
-shell_in_front() {
-	[ "$(($(ps -o tpgid= -p "$TID")))" = "$TID" ]
-}
-
-# As it does for a command: it is in read(2), system call 0.
-shell_reads() {
-	shell_in_front && grep -q "^0 " "/proc/$TID/syscall"
-}
-
-# jobs_of_a_shell NAME PID: a session with job control; PID is script's, the parent of the shell
-jobs_of_a_shell() {
-	typed "$1" 'sleep 1000'
-	key "$1" '\032'
-	said "$1" "Stopped +sleep 1000"
-	typed "$1" 'bg; jobs; kill -STOP %1; until [[ $(jobs) = *Stopped* ]]; do sleep 0.1; done; jobs'
-	typed "$1" 'kill -CONT %1; while [[ $(jobs) = *Stopped* ]]; do sleep 0.1; done; jobs; echo here 1'
-	said "$1" "here 1"
-	typed "$1" fg
-	key "$1" '\003'
-	typed "$1" 'echo here $?'
-	said "$1" "here 130"
-	typed "$1" '(sleep 0.1; exit 3); echo here $?; cat <(echo piped) | cat; sleep 1000 &'
-	typed "$1" 'kill %1; wait %1; echo here $?'
-	said "$1" "here 143"
-	typed "$1" 'suspend -f; echo here suspended'
-	until_ok letter_is "$2" T # script, as it has seen
-	kill -CONT "$2"
-	said "$1" "here suspended"
-}
-
-# Its output without process ids. A shell may report a stopped job late, after an empty line or
-# without.
-no_numbers() {
-	sed 's/[0-9]\{3,\}//g; /^\r*$/d' "$SAYS/$1" | uniq
-}
-
-@test "a shell with job control" {
-	command -v script >/dev/null || skip "needs script (bsdutils)"
-	serve --backend=perf
-	begin_shell plain
-	jobs_of_a_shell plain "$PID"
-	begin_shell a
-	follow a "$TID"
-	jobs_of_a_shell a "$PID"
-	diff <(no_numbers plain) <(no_numbers a)
-	[ "$(ls "$C/children" | wc -l)" -ge 8 ]
-}
-
 @test "exec by a thread that is not the leader: the context stays and has its new id" {
 	serve --backend=perf
 	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 30000
@@ -189,43 +72,6 @@ no_numbers() {
 	put ok "$C/pmc/0" "$(event context-switches)"
 	ctl start
 	holds "$C/state" "running tid=$PID set=0"
-}
-
-@test "exec by another thread than the monitored one, which ends by it" {
-	serve --backend=perf
-	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 1000
-	monitor a "$PID"
-	go a
-	said a ready
-	go a
-	finished a
-	# The leader has ended, and its id is now the other thread's, whose faults are not the
-	# leader's.
-	message "end*"
-	holds "$C/state" "zombie tid=$PID"
-	[ "$(cat "$C/pmd/0")" -lt 500 ]
-}
-
-@test "unloaded while an exec changes its id: it is detached" {
-	serve --backend=perf
-	for ((i = 0; i < 100; i++)); do
-		launch "$i" lives exec "$(command -v sleep)" 1000
-	done
-	for ((i = 0; i < 100; i++)); do
-		said "$i" "^thread "
-		threads_of "$i"
-		new "$i"
-		ctl "load tid=$TID"
-	done
-	for ((i = 0; i < 100; i++)); do
-		exec 4>"$MNT/ctx/$i/ctl"
-		go "$i"
-		echo unload >&4
-	done
-	for pid in "${PROGRAMS[@]}"; do
-		until_ok grep -qx sleep "/proc/$pid/comm"
-		until_ok untraced "$pid"
-	done
 }
 
 @test "the leader ends, the other thread lives on" {
@@ -254,18 +100,6 @@ debug() {
 	said "$1" .
 	run -0 cat "$SAYS/$1"
 	is "$3"
-}
-
-@test "a debugger comes later: it is refused, and the target is not harmed" {
-	serve --backend=perf
-	begin a subject faults 20000
-	monitor a "$TID"
-	debug d "$TID" EPERM
-	go a
-	finished a
-	its_faults a "$TID"
-	ctl unload
-	debug e "$TID" ok
 }
 
 @test "a debugger is attached: EBUSY, except with ptrace=no" {
@@ -326,22 +160,6 @@ end_exec() {
 	end_exec
 	C=$MNT/ctx/a
 	ctl "load tid=$TID"
-	ctl start
-	go a
-	finished a
-	its_faults a "$TID"
-}
-
-@test "an exec that takes forever, of a monitored thread: unloaded, and loading again is EAGAIN" {
-	begin_exec
-	monitor a "$TID"
-	hang_exec
-	ctl unload
-	refused EAGAIN "load tid=$TID" "$TID"
-	refused EAGAIN "load tid=$TID" "$TID"
-	end_exec
-	put ok "$C/pmd/0" 0
-	until_ok put ok "$C/ctl" "load tid=$TID"
 	ctl start
 	go a
 	finished a
@@ -504,20 +322,12 @@ all_followed() {
 	probe ok rmdir "$C"
 }
 
-@test "500 short-lived threads are followed, none is lost" {
-	all_followed kernel threads
-}
-
 @test "500 short-lived threads are followed, none is lost, by ctxsw threads" {
 	all_followed ctxsw threads
 }
 
 @test "500 short-lived processes are followed, none is lost" {
 	all_followed kernel forks
-}
-
-@test "500 short-lived processes are followed, none is lost, by ctxsw threads" {
-	all_followed ctxsw forks
 }
 
 @test "followed over fork and exec: a shell's programs" {
@@ -562,9 +372,8 @@ whole() {
 	ctl start
 }
 
-# in_sum kernel|ctxsw
-in_sum() {
-	serve --backend=perf "--threads=$1"
+@test "load pid: all threads of a process, each by itself and in sum, by ctxsw threads" {
+	serve --backend=perf --threads=ctxsw
 	begin a subject -t 5 faults 1000
 	whole a
 	holds "$C/ctl" "load pid=$PID" || holds "$C/ctl" start
@@ -594,14 +403,6 @@ in_sum() {
 	holds "$C/state" "zombie tid=$PID"
 }
 
-@test "load pid: all threads of a process, each by itself and in sum" {
-	in_sum kernel
-}
-
-@test "load pid: all threads of a process, each by itself and in sum, by ctxsw threads" {
-	in_sum ctxsw
-}
-
 @test "load tid of a process with more threads: done, and last_error names load pid" {
 	serve --backend=perf
 	begin a subject -t 2 faults 100
@@ -616,9 +417,8 @@ in_sum() {
 	holds "$C/last_error" ok
 }
 
-# while_they_come kernel|ctxsw
-while_they_come() {
-	serve --backend=perf "--threads=$1"
+@test "load pid: while threads come and go, and counted are all that stay" {
+	serve --backend=perf --threads=kernel
 	launch a churn 3 2000
 	said a churns
 	new a
@@ -638,14 +438,6 @@ while_they_come() {
 		near "faults of $tid" "$(cat "$C/children/$tid/pmd/0")" 2000 20
 	done
 	near total "$(pmd0_total)" 6000 60
-}
-
-@test "load pid: while threads come and go, and counted are all that stay" {
-	while_they_come kernel
-}
-
-@test "load pid: while threads come and go, and counted are all that stay, by ctxsw threads" {
-	while_they_come ctxsw
 }
 
 @test "load pid: threads that are created later, too; processes only with follow" {
@@ -668,9 +460,9 @@ while_they_come() {
 	[ "$(ls "$C/children" | wc -l)" = 20 ]
 }
 
-# executes kernel|ctxsw: the first thread, whose context is the loaded one, vanishes in the exec of the other
-executes() {
-	serve --backend=perf "--threads=$1"
+# The first thread, whose context is the loaded one, vanishes in the exec of the other
+@test "load pid: an exec by another thread than the first, by ctxsw threads" {
+	serve --backend=perf --threads=ctxsw
 	begin a lives exec "$BATS_RUN_TMPDIR/subject" -t 0 faults 30000
 	whole a
 	before=$(awk '$1 == "thread" { print $3; exit }' "$SAYS/a")
@@ -684,14 +476,6 @@ executes() {
 	go a
 	message "end*"
 	until_ok sh -c 'grep -q zombie "$1"' sh "$C/children/$TID/state"
-}
-
-@test "load pid: an exec by another thread than the first" {
-	executes kernel
-}
-
-@test "load pid: an exec by another thread than the first, by ctxsw threads" {
-	executes ctxsw
 }
 
 @test "load pid: the end is that of the last thread" {

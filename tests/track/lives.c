@@ -9,9 +9,6 @@
  *   lives leader [N]             the leader (the first line) ends, the other threads live on: N,
  *                                or 1
  *   lives vfork N                N children by vfork, which exit with different codes
- *   lives stops                  a child (whose number is printed) is stopped and continued in all
- *                                ways, as its parent sees it
- *   lives signals N              N signals with values, in their order
  *   lives attach TID             attaches to TID by ptrace: prints "ok" or an errno's name
  *   lives status                 after each line, its name and effective uid
  */
@@ -126,100 +123,6 @@ static int live_vfork(char **arg)
 	return 0;
 }
 
-static void continued(int sig)
-{
-	static const char text[] = "child: continued\n";
-
-	(void)sig;
-	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(1);
-}
-
-static void see(pid_t child)
-{
-	int status;
-
-	if (waitpid(child, &status, WUNTRACED | WCONTINUED) != child)
-		err(1, "wait");
-	if (WIFSTOPPED(status))
-		printf("stopped by %d\n", WSTOPSIG(status));
-	else if (WIFCONTINUED(status))
-		puts("continued");
-	else if (WIFSIGNALED(status))
-		printf("killed by %d\n", WTERMSIG(status));
-	else
-		puts("exited");
-	fflush(stdout);
-}
-
-/* Stopped, it must stay so: nothing else may be seen for a while. */
-static void stop_and_continue(pid_t child, int sig)
-{
-	kill(child, sig);
-	see(child);
-	usleep(20000);
-	if (waitpid(child, NULL, WUNTRACED | WCONTINUED | WNOHANG) != 0)
-		puts("does not stay stopped");
-	kill(child, SIGCONT);
-	see(child);
-	usleep(20000); /* for the child's own line */
-}
-
-static int live_stops(char **arg)
-{
-	static const int stops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
-	pid_t child;
-
-	(void)arg;
-	signal(SIGCONT, continued);
-	child = fork();
-	if (child == 0) {
-		end_with_parent();
-		for (;;)
-			pause();
-	}
-	setpgid(child, child); /* with a parent outside, SIGTSTP stops it */
-	say_thread(child);
-	next_line();
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		stop_and_continue(child, stops[i]);
-	kill(child, SIGSTOP);
-	see(child);
-	kill(child, SIGKILL); /* ends a stopped one, too */
-	see(child);
-	puts("done");
-	fflush(stdout);
-	next_line();
-	return 0;
-}
-
-static volatile sig_atomic_t expected, wrong;
-
-static void in_order(int sig, siginfo_t *info, void *context)
-{
-	(void)sig;
-	(void)context;
-	wrong |= info->si_code != SI_QUEUE || info->si_pid != getpid() ||
-		 info->si_value.sival_int != expected;
-	expected++;
-}
-
-static int live_signals(char **arg)
-{
-	struct sigaction action = {.sa_sigaction = in_order, .sa_flags = SA_SIGINFO};
-	int n = arg[0] ? atoi(arg[0]) : 0;
-
-	sigaction(SIGRTMIN, &action, NULL);
-	say_thread(gettid());
-	next_line();
-	for (int i = 0; i < n; i++)
-		pthread_sigqueue(pthread_self(), SIGRTMIN, (union sigval){.sival_int = i});
-	printf("signals %d%s\n", (int)expected, wrong ? ", not what was sent" : "");
-	fflush(stdout);
-	next_line();
-	return 0;
-}
-
 static int live_attach(char **arg)
 {
 	bool attached = arg[0] && !ptrace(PTRACE_SEIZE, atoi(arg[0]), NULL, NULL);
@@ -249,8 +152,6 @@ static const struct {
 	{"over", live_over},
 	{"leader", live_leader},
 	{"vfork", live_vfork},
-	{"stops", live_stops},
-	{"signals", live_signals},
 	{"attach", live_attach},
 	{"status", live_status},
 };
@@ -261,5 +162,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(lives) / sizeof(lives[0]); i++)
 		if (!strcmp(argv[1], lives[i].name))
 			return lives[i].live(argv + 2);
-	errx(2, "usage: lives exec|over|leader|vfork|stops|signals|attach|status [ARG]...");
+	errx(2, "usage: lives exec|over|leader|vfork|attach|status [ARG]...");
 }
