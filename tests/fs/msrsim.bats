@@ -50,14 +50,6 @@ as_dev_cpu() {
 	is 0
 }
 
-@test "rdmsr of all CPUs at once" {
-	needs_msr_tools
-	serve --cpus=3
-	as_dev_cpu wrmsr -p 2 0x38d 0x3
-	run -0 as_dev_cpu rdmsr -a 0x38d
-	is $'0\n0\n3'
-}
-
 @test "a fault is rdmsr's and wrmsr's exit status 4" {
 	needs_msr_tools
 	serve
@@ -75,40 +67,6 @@ as_dev_cpu() {
 	run -0 as_dev_cpu rdmsr -p 2 0x186
 	echo >"$MNT/sim/offline"
 	run -0 as_dev_cpu rdmsr -p 1 0x186
-}
-
-@test "a legacy write extends the sign, a full-width one does not" {
-	needs_msr_tools
-	serve
-	as_dev_cpu wrmsr 0xc1 0x80000000
-	run -0 as_dev_cpu rdmsr 0xc1
-	is ffff80000000
-	as_dev_cpu wrmsr 0x4c1 0x80000000
-	run -0 as_dev_cpu rdmsr 0xc1
-	is 80000000
-	run -4 as_dev_cpu wrmsr 0x4c1 0x1000000000000
-}
-
-@test "AMD's registers above 2 GiB" {
-	needs_msr_tools
-	serve --model=amd_v2
-	run -0 as_dev_cpu rdmsr 0xc0000301
-	is 0
-	as_dev_cpu wrmsr 0xc0000301 0x1
-	as_dev_cpu wrmsr 0xc0010200 0x4300c0
-	echo 1000 >"$MNT/sim/advance"
-	run -0 as_dev_cpu rdmsr -d 0xc0010004
-	is 2500
-}
-
-@test "a counter counts while it is enabled" {
-	serve
-	probe 8 pwrite "$MNT/0/msr" 0x186 c000430000000000
-	echo 1000 >"$MNT/sim/advance"
-	probe c409000000000000 pread "$MNT/0/msr" 8 0xc1
-	probe 8 pwrite "$MNT/0/msr" 0x186 0000000000000000
-	echo 1000 >"$MNT/sim/advance"
-	probe c409000000000000 pread "$MNT/0/msr" 8 0xc1
 }
 
 @test "the real clock moves by itself" {
@@ -187,19 +145,6 @@ cpu0 rdmsr 0xc1 0x0000000000000002"
 	probe EINVAL pwrite "$MNT/sim/poke" 0 30
 	probe E2BIG pwrite "$MNT/sim/fault" 0 "$(printf '%08194d' 0)"
 	probe EIO pwrite "$MNT/sim/poke" 0 "$(printf '0 0x600 0' | od -An -tx1 | tr -d ' \n')"
-}
-
-@test "knobs: as a shell writes them" {
-	serve
-	echo 0x186 >"$MNT/sim/fault"
-	probe EIO pread "$MNT/0/msr" 8 0x186
-	truncate -s 0 "$MNT/sim/fault"
-	echo "" >>"$MNT/sim/fault"
-	probe 0000000000000000 pread "$MNT/0/msr" 8 0x186
-	echo "3 0x186 0x4300c0" >"$MNT/sim/poke"
-	probe c000430000000000 pread "$MNT/3/msr" 8 0x186
-	run -0 cat "$MNT/sim/advance"
-	is 0
 }
 
 @test "the tree: names, modes, sizes" {

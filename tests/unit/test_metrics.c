@@ -52,6 +52,44 @@ TEST(several_lines)
 	assert_true(strncmp(e.text, "line 2: ", 8) == 0);
 }
 
+TEST(refused)
+{
+	static const struct {
+		const char *text;
+		int no;
+		const char *word;
+	} cases[] = {
+		{"pmd99 x", ENOENT, "pmd99"},
+		{"pmd256 x", ENOENT, "pmd256"},
+		{"pmc0 x", EINVAL, "pmc0"},
+		{"pmd0", EINVAL, "name"},
+		{"pmd0 Instructions", EINVAL, "name"},
+		{"pmd0 a-b", EINVAL, "name"},
+		{"pmd0 9a", EINVAL, "name"},
+		{"pmd0 a_total", EINVAL, "_total"},
+		{"pmd0 daemon_requests", EINVAL, "daemon"},
+		{"pmd0 count_lost", EINVAL, "count"},
+		{"pmd0 machine", EINVAL, "machine"},
+		{"pmd0 a words", EINVAL, "quotes"},
+		{"pmd0 a \"", EINVAL, "quotes"},
+		{"pmd0 a \"b\"c\"", EINVAL, "quote"},
+		{"pmd0 a \"\303\244\"", EINVAL, "ASCII"},
+		{"pmd0 a/7", EINVAL, "divisor"},
+		{"pmd0 a/0", EINVAL, "divisor"},
+		{"pmd0 a/10000000000", EINVAL, "divisor"},
+		{"set=65536 pmd0 a", ERANGE, "set"},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct metric_list list;
+		struct err e;
+
+		assert_int_equal(
+			metrics_parse(slice_of(cases[i].text), &pmu, &list, &e), -cases[i].no);
+		assert_non_null(strstr(e.text, cases[i].word));
+	}
+}
+
 TEST(limits)
 {
 	char name[METRIC_NAME + 1], line[METRIC_NAME + METRIC_HELP + 20];
