@@ -9,14 +9,14 @@
  *
  *   setup FLAGS FORMAT SIZE           of the argument of "default"; FORMAT - is none. The buffer's
  *                                     size and the context's number
- *   pmcs|pmds|v06 LIST                LIST: NUM[.SET]=VALUE[:FLAGS[:LONG[:SMPL]]],...
+ *   pmcs|pmds LIST                LIST: NUM[.SET]=VALUE[:FLAGS[:LONG[:SMPL]]],...
  *   read LIST                         NUM[.SET],...: the values
  *   make|delete LIST                  sets: ID[:FLAGS[:NS[:NEXT]]],...; made: their timeouts
  *   info LIST                         runs and PMDs that can be had, of each set
  *   loadon TID FLAGS MASK             a thread; MASK of CPUs, - is none. After an error: "taken",
  *                                     if the thread has a context
  *   what                              number, flags, state, tid, cpu and set
- *   load TARGET SET | start | startset SET | stop | restart | unload
+ *   load TARGET SET | start | stop | restart | unload
  *   signal SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked
  *   sigwait SIG                       si_code and si_fd; none after a second
  *   msg SIZE                          read(2): the bytes it gave and the first message's type
@@ -153,11 +153,6 @@ static void step_pmds(char **arg)
 	write_regs(PFM_IOC_WRITE_PMDS, arg[0]);
 }
 
-static void step_v06(char **arg)
-{
-	write_regs(PFM_IOC_WRITE_PMCS_V06, arg[0]);
-}
-
 static void print_field(unsigned n, size_t size, size_t at)
 {
 	uint64_t value;
@@ -284,13 +279,6 @@ static void step_start(char **arg)
 {
 	(void)arg;
 	say(ioctl(fd, PFM_IOC_START));
-}
-
-static void step_startset(char **arg)
-{
-	struct pfm_ioc_start s = {.set = (uint16_t)arg_number(arg[0])};
-
-	say(ioctl(fd, PFM_IOC_START_SET, &s));
 }
 
 static void step_stop(char **arg)
@@ -601,7 +589,6 @@ static const struct {
 	{"setup", 3, step_setup},
 	{"pmcs", 1, step_pmcs},
 	{"pmds", 1, step_pmds},
-	{"v06", 1, step_v06},
 	{"read", 1, step_read},
 	{"make", 1, step_make},
 	{"delete", 1, step_delete},
@@ -609,7 +596,6 @@ static const struct {
 	{"load", 2, step_load},
 	{"loadon", 3, step_loadon},
 	{"start", 0, step_start},
-	{"startset", 1, step_startset},
 	{"stop", 0, step_stop},
 	{"restart", 0, step_restart},
 	{"unload", 0, step_unload},

@@ -65,9 +65,6 @@ state_is() {
 	sentence "$MNT/last_error" "line 2"
 	grants EINVAL "uid=5 cpus=4"
 	sentence "$MNT/last_error" CPUs
-	grants ERANGE "uid=5 cpus=9999"
-	grants EINVAL "uid=0 cpus=1"
-	grants EINVAL "uid=5 cpus=1 expires=1"
 	holds "$MNT/config/grants" "uid=$NOBODY cpus=1"
 }
 
@@ -167,31 +164,6 @@ state_is() {
 	theirs a && as nobody put ok "$C/ctl" "load cpu=1"
 	grants ok "-uid=$NOBODY"
 	state_is unloaded
-	stop_daemon
-	serve --backend=sim
-	holds "$MNT/config/grants" ""
-}
-
-@test "a grant goes on to its expiry over a restart and a kill" {
-	local saved=$BATS_TEST_TMPDIR/saved
-
-	serve --backend=sim
-	grants ok "uid=$NOBODY cpus=1 expires=+8"
-	cp "$MNT/config/grants" "$saved"
-	stop_daemon
-	serve --backend=sim
-	cmp "$saved" "$MNT/config/grants"
-	kill -KILL "$DAEMON"
-	wait "$DAEMON" || :
-	until_ok not_mounted
-	serve --backend=sim
-	cmp "$saved" "$MNT/config/grants"
-	put ok "$MNT/config/sys_group" none
-	theirs a && as nobody put ok "$C/ctl" "load cpu=1"
-	state_is "loaded cpu=1 set=0"
-	until_ok state_is unloaded
-	as nobody put EPERM "$C/ctl" "load cpu=1"
-	holds "$MNT/config/grants" ""
 	stop_daemon
 	serve --backend=sim
 	holds "$MNT/config/grants" ""

@@ -109,11 +109,6 @@ known_profile() {
 	known_profile
 }
 
-@test "60, 30 and 10 % are what is seen, by reading" {
-	serve --backend=perf
-	known_profile -r
-}
-
 @test "60, 30 and 10 % are what is seen without passthrough" {
 	serve --backend=perf -o nopassthrough
 	known_profile
@@ -133,11 +128,6 @@ watched() {
 @test "a mapping that is read in a loop shows complete samples" {
 	serve --backend=perf
 	watched
-}
-
-@test "read(2) in a loop returns complete samples" {
-	serve --backend=perf
-	watched -r
 }
 
 @test "a mapping that is read in a loop shows complete samples, without passthrough" {
@@ -192,9 +182,4 @@ even() {
 	[ "$MOST" -gt 250 ]
 	# From 1.9 to 4 ms.
 	even 1000000 100 4000000 random mask=0x1fffff seed=7
-}
-
-@test "a program in step with the ticks: a randomized period is not biased either" {
-	serve --backend=perf
-	even 500000 1000 3500000 random mask=0xfffff seed=7
 }

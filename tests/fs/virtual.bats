@@ -231,25 +231,3 @@ serve_slow() {
 	kill $later
 	kill -CONT "$MSRSIM"
 }
-
-@test "a file that is not world-readable, or that another user can write, is refused" {
-	file=$BATS_TEST_TMPDIR/number
-	describe pmu "virtual 272 fan file=$file"
-	check() {
-		run -1 perfmonfs --check --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
-		[[ $output == *"$1"* ]]
-	}
-	check ENOENT
-	echo 1 >"$file"
-	for mode in 600 640 664 646; do
-		chmod $mode "$file"
-		check "$file"
-	done
-	chmod 644 "$file"
-	run -0 perfmonfs --check --backend=sim:intel_v4 --pmu="$BATS_TEST_TMPDIR/pmu"
-	chown "$NOBODY" "$file"
-	check "belong to root"
-	rm "$file"
-	ln -s /proc/uptime "$file"
-	check ELOOP
-}
