@@ -101,6 +101,35 @@ counts_by_the_kernel='cd ctx
 	done
 	echo "$(cat one/pmd/0) $its $(cat all/pmd/0) $sum"'
 
+# shellcheck disable=SC2016
+recipe_10='sleep 100 &
+	mkdir /mnt/ctx/c && cd /mnt/ctx/c
+	echo page-faults >pmc/0
+	echo load tid=$! >ctl && echo start >ctl
+	cat state
+	cp pmd/0 /count
+	grep -cx "[0-9][0-9]*" /count
+	kill $!
+	wait $! 2>/dev/null || cat state
+	cd /
+	rmdir /mnt/ctx/c'
+
+@test "recipe 10 in a BusyBox root" {
+	command -v busybox >/dev/null || skip "needs busybox"
+	serve --backend=perf
+	mkdir -p "$BATS_TEST_TMPDIR"/root/{bin,dev,mnt,proc}
+	cd "$BATS_TEST_TMPDIR/root"
+	cp "$(command -v busybox)" bin
+	: >dev/null
+	for applet in cat cp grep mkdir rmdir sleep; do
+		ln -s busybox "bin/$applet"
+	done
+	run -0 bounded unshare --user --map-root-user --mount --pid --fork --kill-child bash -euc '
+		mount --bind "$0" mnt && mount -t proc proc proc && exec chroot . /bin/busybox sh -euc "$1"' "$MNT" "$recipe_10"
+	[[ $output =~ ^running\ tid=([0-9]+)\ set=0$'\n1\nzombie tid='([0-9]+)$ ]]
+	[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+}
+
 @test "in a container: ptrace=no and inherit count by the kernel alone" {
 	local one its all sum
 
@@ -108,7 +137,6 @@ counts_by_the_kernel='cd ctx
 	cp "$BUILD/tests/track/subject" "$BATS_TEST_TMPDIR"
 	export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 	run -0 contain 61101 bash -euc "$counts_by_the_kernel" "$BATS_TEST_TMPDIR/subject"
-	echo "$output"
 	[ "${lines[0]}" = "TracerPid: 0" ]
 	read -r one its all sum <<<"${lines[1]}"
 	[ "$its" -ge 5000 ]

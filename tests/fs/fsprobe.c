@@ -5,9 +5,11 @@
  * for what is printed. Exit 2: the operation was not understood.
  *
  *   fsprobe open PATH FLAGS            FLAGS: rdonly|wronly|rdwr, then any of ,trunc ,append
- *                                      ,creat ,nonblock
+ *                                      ,creat ,nonblock ,direct
  *   fsprobe pread PATH SIZE OFFSET     the bytes in hex; PATH - is the open standard input
  *   fsprobe read PATH SIZE FLAGS       the same by read(2)
+ *   fsprobe splice PATH SIZE FLAGS     the same by splice(2), through a pipe
+ *   fsprobe sendfile PATH SIZE FLAGS   the same by sendfile(2); both need SIZE below that of a pipe
  *   fsprobe interrupt PATH SIZE MS     a read(2) that a signal interrupts after that time, with a
  *                                      handler that has it restarted, if that can be
  *   fsprobe lseek PATH
@@ -53,6 +55,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -99,6 +102,7 @@ static int parse_flags(const char *arg)
 		{"wronly", O_WRONLY},
 		{"rdwr", O_RDWR},
 		{"trunc", O_TRUNC},
+		{"direct", O_DIRECT},
 		{"append", O_APPEND},
 		{"creat", O_CREAT},
 		{"nonblock", O_NONBLOCK},
@@ -162,6 +166,37 @@ static int probe_pread(char **arg)
 	buf = malloc(size + 1);
 	n = buf ? pread(fd, buf, size, (off_t)off) : -1;
 	return print_bytes(buf, n);
+}
+
+/* Bytes that a pipe has got, or -1 of the call that was to fill it. */
+static int probe_pipe(char **arg, bool by_splice)
+{
+	int flags = parse_flags(arg[2]), ends[2];
+	CLEANUP_CLOSE int fd = -1;
+	unsigned char buf[16384];
+	uint64_t size;
+	ssize_t n;
+
+	if (flags < 0 || !parse(arg[1], sizeof(buf), &size))
+		return misuse("SIZE is a number, at most 16384");
+	fd = open(arg[0], flags | O_CLOEXEC);
+	if (fd < 0 || pipe(ends) < 0)
+		return fail();
+	n = by_splice ? splice(fd, NULL, ends[1], NULL, size, 0)
+		      : sendfile(ends[1], fd, NULL, size);
+	if (n > 0)
+		n = read(ends[0], buf, sizeof(buf));
+	return print_bytes(buf, n);
+}
+
+static int probe_splice(char **arg)
+{
+	return probe_pipe(arg, true);
+}
+
+static int probe_sendfile(char **arg)
+{
+	return probe_pipe(arg, false);
 }
 
 static int probe_read(char **arg)
@@ -745,6 +780,8 @@ static const struct {
 	{"link", 2, probe_link},
 	{"chmod", 2, probe_chmod},
 	{"chown", 2, probe_chown},
+	{"splice", 3, probe_splice},
+	{"sendfile", 3, probe_sendfile},
 	{"truncate", 2, probe_truncate},
 	{"touch", 1, probe_touch},
 	{"poll", 3, probe_poll},

@@ -112,12 +112,12 @@ hybrid_rows() {
 	whole_tree true
 }
 
-@test "sizes are 0, directories have two links, files one" {
+@test "sizes are those of no text, directories have two links, files one" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
 	run -0 bounded stat -c '%s %h' "$MNT/version" "$MNT/pmu" "$MNT/ctx/a" "$MNT/ctx/a/pmd/0" \
-		"$MNT/ctx/a/regs"
-	is $'0 1\n0 2\n0 2\n0 1\n10 1'
+		"$MNT/ctx/a/regs" "$MNT/cpus" "$MNT/ctx/a/buffer" "$MNT/ctx/a/set/0/live"
+	is $'4096 1\n0 2\n0 2\n4096 1\n10 1\n4194304 1\n0 1\n4096 1'
 }
 
 @test "inode numbers: each file has its own, and none is used again" {
@@ -219,7 +219,112 @@ hybrid_rows() {
 	is 45678
 	probe 0a pread "$MNT/ctx/a/pmd/0" 100 8
 	probe "" pread "$MNT/ctx/a/pmd/0" 100 9
-	probe "" pread "$MNT/ctx/a/pmd/0" 100 4611686018427387904
+	probe EINVAL pread "$MNT/ctx/a/pmd/0" 100 10
+	probe EINVAL pread "$MNT/ctx/a/pmd/0" 100 4611686018427387904
+	sentence "$MNT/ctx/a/last_error" "9 bytes"
+}
+
+# texts: the files of the tree that have text
+texts() {
+	bounded find "$MNT" -type f ! -name clone ! -name msg ! -name events ! -name buffer
+}
+
+# no_text_is_longer: ... than the size of its file
+no_text_is_longer() {
+	local f
+
+	for f in $(texts); do
+		bounded cat "$f" >"$BATS_TEST_TMPDIR/text" || true # EIO: it is a readings file without a value
+		[ "$(wc -c <"$BATS_TEST_TMPDIR/text")" -le "$(stat -c %s "$f")" ]
+	done
+}
+
+@test "no text is longer than its file's size says" {
+	for model in sim:hybrid sim:netburst sim:zen5; do
+		serve --backend="$model" --sim-cpus=256
+		mkdir "$MNT/ctx/a"
+		no_text_is_longer
+		stop_daemon
+	done
+}
+
+# hex FILE: what cat shows
+hex() {
+	bounded cat "$1" | od -An -v -tx1 | tr -d ' \n'
+}
+
+# copies_what_cat_shows FILE: by splice(2) and sendfile(2), which may fail: programs read(2) then, as
+# busybox and Python do. With O_DIRECT they never fail.
+copies_what_cat_shows() {
+	local want call
+
+	want=$(hex "$1")
+	for call in splice sendfile; do
+		output=$(bounded fsprobe "$call" "$1" 16384 rdonly)
+		[ "$output" = EINVAL ] || is "$want"
+		probe "$want" "$call" "$1" 16384 rdonly,direct
+	done
+	bounded busybox cat "$1" >"$BATS_TEST_TMPDIR/copied"
+	bounded cmp "$BATS_TEST_TMPDIR/copied" "$1"
+	bounded busybox cp "$1" "$BATS_TEST_TMPDIR/copied"
+	bounded cmp "$BATS_TEST_TMPDIR/copied" "$1"
+	bounded python3 -c 'import shutil, sys; shutil.copyfile(*sys.argv[1:])' "$1" "$BATS_TEST_TMPDIR/copied"
+	bounded cmp "$BATS_TEST_TMPDIR/copied" "$1"
+}
+
+@test "splice and sendfile give what read gives, or fail, after all kinds of writes" {
+	command -v busybox >/dev/null || skip "needs busybox"
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	cd "$MNT/ctx/a"
+	echo 0x4100c0 >pmc/0
+	echo load cpu=0 >ctl
+	for write in 'echo 7 >' 'echo 7 >>' 'printf 7 >' ': >' 'truncate -s 0' 'truncate -s 100' touch \
+		'echo 7 | tee' 'echo 7 | dd status=none conv=notrunc of='; do
+		eval "$write pmd/0" 2>/dev/null || eval "${write}pmd/0"
+		copies_what_cat_shows pmd/0
+		echo start >ctl
+		echo 1000000 >"$MNT/sim/advance"
+		echo stop >ctl
+		[ "$(wc -c <pmd/0)" -gt 6 ]
+		copies_what_cat_shows pmd/0
+	done
+	# The others change with time.
+	for f in $(texts | grep -v '/sim/\|/stats$\|/metrics/\|/readings$\|/energy$\|/pm_counters/\|/live$\|/2..$'); do
+		copies_what_cat_shows "$f"
+	done
+	bounded busybox cp pmd/0 pmd/1
+	[ "$(cat pmd/1)" = "$(cat pmd/0)" ]
+}
+
+# requests COMMAND...: how many the kernel sends for the command
+requests() {
+	local before between after key='$1 == "requests" { print $2 }'
+
+	before=$(awk "$key" "$MNT/stats")
+	between=$(awk "$key" "$MNT/stats")
+	"$@" >/dev/null
+	after=$(awk "$key" "$MNT/stats")
+	output=$((after - between - (between - before)))
+}
+
+@test "how many requests reads and writes take" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	cd "$MNT/ctx/a/pmd"
+	cat 0 1 2 >/dev/null # the kernel has looked them up then
+	requests cat 0
+	before=$output
+	requests cat 0 1 2
+	is $((before + 8)) # each: open, stat, read, read of the end; close is not counted
+	requests eval 'echo 1 >0'
+	before=$output
+	requests eval 'echo 1 >0; echo 1 >1; echo 1 >2'
+	is $((before + 6)) # each: open, truncate, write
+	requests eval 'echo 1 >>0'
+	before=$output
+	requests eval 'echo 1 >>0; echo 1 >>1; echo 1 >>2'
+	is $((before + 4)) # without truncate
 }
 
 @test "common programs can read" {

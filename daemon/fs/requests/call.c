@@ -48,6 +48,18 @@ void call_fail(struct call *call, const struct err *e)
 	fuse_reply_err(call->req, e->no);
 }
 
+/* A program that seeks from the end has taken the size for the length, and would show nothing. */
+static void call_refuse_offset(struct call *call, size_t length)
+{
+	struct err e;
+
+	err_set(&e, EINVAL,
+		"the text has %zu bytes, fewer than the size of the file: read it from its "
+		"beginning",
+		length);
+	call_fail(call, &e);
+}
+
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e)
 {
 	char few[256];
@@ -58,6 +70,10 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 
 	if (rc < 0) {
 		call_fail(call, e);
+		return;
+	}
+	if (call->off > out->n) { /* in a first read alone: later ones have the snapshot */
+		call_refuse_offset(call, out->n);
 		return;
 	}
 	if (n > sizeof(few))

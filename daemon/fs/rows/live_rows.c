@@ -151,8 +151,15 @@ static void live_print(const struct command *cmd, struct text *out)
 		live_print_pmd(&page->pmd[i], out);
 }
 
+/* Some clients do not map more than a file's size. */
+static size_t live_size(const struct call *call)
+{
+	(void)call;
+	return shared_room(sizeof(struct pfm_live));
+}
+
 const struct row rows_live[] = {
 	{FILE_ROW(DIR_SET, "live", 0400), .open = live_open, .query = live_query,
-		.print = live_print},
+		.print = live_print, .size = live_size},
 	ROW_END,
 };

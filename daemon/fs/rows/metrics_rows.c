@@ -134,9 +134,11 @@ static int metrics_rows_store(struct call *call, struct slice text, struct err *
 
 const struct row rows_metrics[] = {
 	{DIR_ROW(DIR_ROOT, DIR_METRICS, "metrics", 0555)},
-	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .fresh = true, .read = metrics_rows_read_prom},
-	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .fresh = true, .read = metrics_rows_read_lp},
-	{FILE_ROW(DIR_CTX, "metrics", 0600), .lines = true, .read = metrics_rows_read_context,
-		.store = metrics_rows_store},
+	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .length = LINES_OF_MACHINE, .fresh = true,
+		.read = metrics_rows_read_prom},
+	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .length = LINES_OF_MACHINE, .fresh = true,
+		.read = metrics_rows_read_lp},
+	{FILE_ROW(DIR_CTX, "metrics", 0600), .length = LINES_OF_MACHINE, .lines = true,
+		.read = metrics_rows_read_context, .store = metrics_rows_store},
 	ROW_END,
 };

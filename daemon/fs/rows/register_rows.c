@@ -121,10 +121,11 @@ static int register_parse_all(
 }
 
 const struct row rows_register[] = {
-	{FILE_ROW(DIR_SET, "overflows", 0400), .query = register_query_pmds,
-		.print = command_print_overflows},
-	{FILE_ROW(DIR_SET, "regs", 0600), .lines = true, .query = register_query_all,
-		.print = command_print_regs, .parse = register_parse_all},
+	{FILE_ROW(DIR_SET, "overflows", 0400), .length = LINES_OF_REGISTERS,
+		.query = register_query_pmds, .print = command_print_overflows},
+	{FILE_ROW(DIR_SET, "regs", 0600), .length = LINES_OF_REGISTERS, .lines = true,
+		.query = register_query_all, .print = command_print_regs,
+		.parse = register_parse_all},
 	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},
 	{DIR_ROW(DIR_SET, DIR_PMDS, "pmd", 0500)},
 	{FILE_ROW(DIR_PMCS, NULL, 0600), .query = register_query, .print = register_print_pmc,

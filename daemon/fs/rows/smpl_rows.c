@@ -79,7 +79,7 @@ static struct shared *smpl_buffer(const struct call *call, struct err *e)
 }
 
 const struct row rows_smpl[] = {
-	{FILE_ROW(DIR_ROOT, "formats", 0644), .show = smpl_show_formats,
+	{FILE_ROW(DIR_ROOT, "formats", 0644), .length = LINES_OF_MACHINE, .show = smpl_show_formats,
 		.store = smpl_store_formats},
 	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .show = smpl_show_format,
 		.store = smpl_store_format},

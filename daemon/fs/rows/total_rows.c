@@ -275,6 +275,6 @@ static int total_read(struct call *call, struct text *out, struct err *e)
 }
 
 const struct row rows_total[] = {
-	{FILE_ROW(DIR_CTX, "total", 0400), .read = total_read},
+	{FILE_ROW(DIR_CTX, "total", 0400), .length = LINES_OF_REGISTERS, .read = total_read},
 	ROW_END,
 };

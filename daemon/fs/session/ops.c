@@ -102,7 +102,22 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
-/* Truncating and touching change nothing, but shells and touch expect them to succeed. */
+/* The kernel truncates mappings of a file with it. */
+static int ops_check_truncate(const struct row *row, struct err *e)
+{
+	if (!(row->mode & 0222))
+		return err_set(e, EACCES, "this file is read-only, for root too");
+	if (row->memory || row->open)
+		return err_set(e, EACCES,
+			"this file cannot be truncated, not even by root: open it without O_TRUNC "
+			"(not by a shell's >)");
+	return 0;
+}
+
+/*
+ * Truncating and touching change nothing, but shells and touch expect them to succeed. Opening with
+ * O_TRUNC truncates, too, see ops_init().
+ */
 static void ops_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
@@ -111,6 +126,7 @@ static void ops_setattr(
 			     FUSE_SET_ATTR_CTIME;
 	struct call call;
 	struct stat st;
+	struct err e;
 
 	(void)attr;
 	(void)fi;
@@ -120,8 +136,8 @@ static void ops_setattr(
 		ops_refuse(&call, EPERM, "owners and modes of this tree are fixed");
 		return;
 	}
-	if ((to_set & FUSE_SET_ATTR_SIZE) && !(call.node.row->mode & 0222)) {
-		ops_refuse(&call, EACCES, "this file is read-only, for root too");
+	if ((to_set & FUSE_SET_ATTR_SIZE) && ops_check_truncate(call.node.row, &e) < 0) {
+		call_fail(&call, &e);
 		return;
 	}
 	node_attr(&call, &st);
@@ -170,19 +186,6 @@ static void ops_readdir(
 	free(buf);
 }
 
-/* With O_TRUNC, the kernel would truncate mappings of the file, too. */
-static int ops_open_special(struct call *call, struct file *f, int flags, struct err *e)
-{
-	const struct row *row = call->node.row;
-
-	call->file = f;
-	if (flags & O_TRUNC)
-		return err_set(e, EACCES,
-			"this file cannot be truncated, not even by root: open it without O_TRUNC "
-			"(not by a shell's >)");
-	return (row->open ? row->open : memory_open)(call, f, e);
-}
-
 static void ops_note_opener(const struct call *call, struct file *f, int flags)
 {
 	caller_note_opener(call, f);
@@ -216,7 +219,8 @@ static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	ops_note_opener(&call, f, fi->flags);
 	if (call.node.row->memory || call.node.row->open) {
-		if (ops_open_special(&call, f, fi->flags, &e) < 0) {
+		call.file = f;
+		if ((call.node.row->open ? call.node.row->open : memory_open)(&call, f, &e) < 0) {
 			file_destroy(f);
 			call_fail(&call, &e);
 		}
@@ -260,6 +264,19 @@ static void ops_read_text(struct call *call)
 		call_read_done(call, rc, &out, &e);
 }
 
+/*
+ * Since Linux 6.5 splice(2) and sendfile(2) copy pages of the kernel's cache, even of files that
+ * are not cached: an old text, cut to a size that another open file may have changed. An error has
+ * programs read() instead.
+ */
+static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off)
+{
+	if (f->node.row->clone)
+		clone_read_page(req, f, size, off);
+	else
+		fuse_reply_err(req, EINVAL);
+}
+
 static void ops_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
@@ -271,8 +288,8 @@ static void ops_read(
 		return;
 	}
 	/* Reads by processes have a lock owner; the kernel's reads of pages have none. */
-	if (f->node.row->clone && !fi->lock_owner) {
-		clone_read_page(req, f, size, (size_t)off);
+	if (!fi->lock_owner) {
+		ops_read_page(req, f, size, (size_t)off);
 		return;
 	}
 	if (!call_begin_open(req, ino, fi, &call))
@@ -621,6 +638,10 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 	conn->max_write = 2 * ARG_SIZE_LIMIT;
 	/* Synced memory changes in the kernel's cache only by stores. */
 	conn->want &= ~FUSE_CAP_AUTO_INVAL_DATA;
+	/* With it, an open with O_TRUNC would leave the size 0, with which splice(2) copies
+	 * nothing. Without, the kernel asks for a truncation, and takes the size from the answer.
+	 */
+	conn->want &= ~FUSE_CAP_ATOMIC_O_TRUNC;
 	if (opts->ready)
 		opts->ready(opts->ready_arg);
 }

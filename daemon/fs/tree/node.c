@@ -16,6 +16,13 @@
 
 enum { ROW_BITS = 8, REG_BITS = 9 };
 
+/*
+ * Sizes of texts, which no text exceeds, in bytes. 0 would be wrong: since Linux 6.5 splice(2) and
+ * sendfile(2) trust it, and copy nothing without an error. See ops_read_page(). tail -n reads files
+ * of more than 8192 bytes from their end, so tables of registers have no more than they need.
+ */
+enum { NODE_TEXT_SIZE = 4096, NODE_LINE_SIZE = 64, NODE_TABLE_SIZE = 4 << 20 };
+
 static const struct pmu *node_pmu(const struct call *c)
 {
 	return c->fs->be->pmu;
@@ -93,6 +100,31 @@ static void node_share(const struct group_rule *group, struct stat *st)
 	}
 }
 
+static off_t node_text_size(const struct call *call)
+{
+	const struct pmu *pmu = node_pmu(call);
+	off_t lines = pmu->npmcs + pmu->npmds + pmu->nvirtuals, size = NODE_TEXT_SIZE;
+
+	if (call->node.row->length == LINES_OF_MACHINE)
+		return NODE_TABLE_SIZE;
+	while (call->node.row->length == LINES_OF_REGISTERS && size < lines * NODE_LINE_SIZE)
+		size *= 2;
+	return size;
+}
+
+static off_t node_size(const struct call *call)
+{
+	const struct row *row = call->node.row;
+
+	if (row->size)
+		return (off_t)row->size(call);
+	if (row->target)
+		return (off_t)strlen(row->target);
+	if (row->is)
+		return 0;
+	return node_text_size(call);
+}
+
 void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
@@ -108,15 +140,15 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_nlink = row->is ? 2 : 1,
 		.st_uid = ctx ? ctx->id.uid : call->fs->owner,
 		.st_gid = ctx ? ctx->id.gid : 0,
-		.st_size = row->target ? (off_t)strlen(row->target) : 0,
+		.st_size = node_size(call),
+		/* Programs such as wc -c take a size up to that of a block for a mere estimate. */
+		.st_blksize = node_text_size(call),
 		.st_atim = t,
 		.st_mtim = t,
 		.st_ctim = t,
 	};
 	if (row->readers)
 		node_share(row->readers(call->fs), st);
-	if (row->size)
-		st->st_size = (off_t)row->size(call);
 }
 
 /* Names of contexts, sets and formats come and go, and each lookup of clone is another file. Other

@@ -66,6 +66,8 @@ struct row {
 
 	/* Takes several lines in one write. */
 	bool lines;
+	/* What the length of its text grows with, beyond a page. */
+	enum row_lines { LINES_FEW, LINES_OF_REGISTERS, LINES_OF_MACHINE } length;
 	/* In DIR_PMDS: the members that are virtual. */
 	bool virtual;
 	/* Made when it is read: its times are those of now. */
@@ -106,7 +108,7 @@ struct row {
 
 	/* The memory that can be mapped; NULL with a sentence: there is none now. */
 	struct shared *(*memory)(const struct call *call, struct err *e);
-	/* The size of the file; NULL: 0, or the length of the link's target. */
+	/* The size of the file; NULL: that of a text (node.c), or the length of the link's target. */
 	size_t (*size)(const struct call *call);
 
 	/* Completes an open, and answers it unless it fails. NULL: no more to do. */
