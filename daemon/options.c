@@ -34,7 +34,8 @@ static const char usage[] =
 	"  --check           examine the machine and report what is missing; status 0: nothing\n"
 	"  -f, --foreground  stay in the foreground\n"
 	"  -o WORDS          the options above that take a value, without dashes; mount options;\n"
-	"                    nopassthrough: map memory without FUSE passthrough\n"
+	"                    nopassthrough: map memory without FUSE passthrough;\n"
+	"                    nonempty: hide what is in MOUNTPOINT\n"
 	"  -V, --version     -h, --help\n";
 
 /* Options that take a value: also words of -o. */

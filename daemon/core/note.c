@@ -77,6 +77,24 @@ static bool note_any_overflows(const struct context *ctx)
 	return false;
 }
 
+/* A PMD that was written, of whose PMC nothing is known, may be meant for the event. */
+static void note_nothing(const struct pmu *pmu, const struct evtset *set, struct err *note)
+{
+	unsigned d = 0;
+
+	while (d < pmu->npmds && (pmu->pmds[d].buffer || !set->pmd[d].n.value))
+		d++;
+	if (d < pmu->npmds)
+		err_set(note, 0,
+			"nothing counts: no event is chosen in set %u: write one to its pmc/N; "
+			"pmd/%u, which was written, has the count",
+			set->id, pmu->pmds[d].num);
+	else
+		err_set(note, 0,
+			"nothing counts: no event is chosen in set %u: write one to its pmc/N",
+			set->id);
+}
+
 void note_start(const struct context *ctx, const struct evtset *set, struct err *note)
 {
 	const struct pmu *pmu = ctx->pmu;
@@ -91,9 +109,7 @@ void note_start(const struct context *ctx, const struct evtset *set, struct err 
 			note_samples(ctx, set, d, note);
 	}
 	if (!any)
-		err_set(note, 0,
-			"nothing counts: no event is chosen in set %u: write one to its pmc/N",
-			set->id);
+		note_nothing(pmu, set, note);
 	else if (!note->text[0] && ctx->smpl.fmt && !note_any_overflows(ctx))
 		err_set(note, 0,
 			"%s will record no overflow, as each PMD that counts is more than 2^63 "

@@ -104,3 +104,84 @@ mistakes() {
 	done < <(sed -n '/^\.Ss Options of perf/,/^\.El/s/^\.It [a-z]* Ta Li .*/&/p' "$BATS_TEST_DIRNAME/../../man/pfm.1")
 	[ "$n" = 5 ]
 }
+
+@test "events, levels, processes and groups that there are not: what there is" {
+	serve --backend=perf
+	export PERFMONFS=$MNT
+	mistakes <<-'END'
+		stat -e instrucitons true            | is it instructions?
+		stat -e page-fualts true             | is it page-faults?
+		stat -e cs:u true                    | cs:u both levels leave
+		stat -p 999999                       | no process has number 999999: ps -e
+		stat -t 999999                       | no thread has number 999999: ps -eL
+		record -p 999999                     | no process has number 999999: ps -e
+		record -e page-faults,cs true        | one event -e page-faults
+		stat -g nothing true                 | no group 'nothing': those of this PMU: default
+		stat -g memory -a -- true            | group memory: groups of this PMU: default
+	END
+	run -127 bounded pfm stat report
+	[[ $output == *"pfm stat -j -o FILE COMMAND"* ]]
+	run -127 bounded pfm stat $'\xe2\x80\x93e' page-faults true
+	[[ $output == *"is it an option?"* ]]
+}
+
+@test "the kernel's events of both levels, for users of user level: the setting, and another event" {
+	serve --backend=perf
+	put ok "$MNT/config/allow_kernel" root
+	run -125 as nobody pfm stat -m "$MNT" -e task-clock true
+	[[ $output == *"task-clock: "*"config/allow_kernel"*page-faults ]]
+	run -125 as nobody pfm record -m "$MNT" -e cs true
+	[[ $output == *"cs: "*"config/allow_kernel"*page-faults ]]
+}
+
+@test "options behind the command: a note, unless the output is for programs" {
+	serve --backend=perf
+	run -0 --separate-stderr pfm stat -m "$MNT" -o /dev/null true -e page-faults
+	[[ $stderr == *"-e page-faults is behind the command"* ]]
+	run -0 --separate-stderr pfm stat -m "$MNT" -o /dev/null true -e foo
+	[ -z "$stderr" ]
+	run -0 --separate-stderr pfm stat -m "$MNT" -x, true -e page-faults
+	[[ ${stderr_lines[0]} == kind,* && $stderr != *behind* ]]
+}
+
+@test "a simulation that is mounted: whose numbers they are, in the header and on stderr" {
+	serve --backend=sim
+	run -0 --separate-stderr pfm stat -m "$MNT" -C 0 -- true
+	[[ $stderr == *"CPUs 0: sim (simulated)"* && $stderr != *umount* ]]
+	run -0 --separate-stderr with_mounts "$MNT" pfm stat -C 0 -o /dev/null -- true
+	[[ $stderr == "pfm stat: $MNT simulates a PMU"*umount*--mount ]]
+	run -125 --separate-stderr with_mounts "$MNT" pfm stat -j -C 0 -- true
+	[[ $stderr == "pfm stat: $MNT simulates a PMU: umount"*--mount ]]
+}
+
+# What pfm says of the private daemon stays away from rows for programs.
+@test "rows for programs have their stream alone" {
+	run -0 --separate-stderr without_mounts pfm stat -x, -e page-faults true
+	[[ ${stderr_lines[0]} == kind,* && ${#stderr_lines[@]} -ge 2 ]]
+	run -0 --separate-stderr without_mounts pfm stat -j -e page-faults true
+	[[ ${stderr_lines[0]} == "{"* ]]
+}
+
+@test "a mount point that is not empty is refused, or hidden by -o nonempty" {
+	mkdir "$MNT/file"
+	run -1 bounded "$BUILD/daemon/perfmonfs" --backend=sim "$MNT"
+	[[ $output == *"$MNT: ENOTEMPTY: "*"-o nonempty" ]]
+	serve --backend=sim -o nonempty
+	[ ! -e "$MNT/file" ]
+}
+
+@test "a start without an event: where one goes, also if it was written to a PMD" {
+	serve --backend=sim
+	mkdir "$MNT/ctx/a"
+	put ok "$MNT/ctx/a/pmd/0" 0x4300c0
+	put ok "$MNT/ctx/a/ctl" "load cpu=0"
+	put ok "$MNT/ctx/a/ctl" start
+	[[ $(<"$MNT/ctx/a/last_error") == "note: "*"pmc/N"*"pmd/0"* ]]
+}
+
+@test "list says that a PMU has no groups" {
+	printf 'group only\nevent nothing-like-that\n' >"$BATS_TEST_TMPDIR/a.group"
+	serve --backend=perf
+	PFM_EVENTS=$BATS_TEST_TMPDIR run -0 pfm list -m "$MNT"
+	[[ $output == *"pfm list: no groups: "* ]]
+}

@@ -172,9 +172,11 @@ static void list_print_group(struct list *l, const struct group *g)
 	l->n++;
 }
 
-/* Of several groups with one name, the one that group_find() takes. */
-static void list_groups(struct list *l, const struct group_list *groups)
+/* Of several groups with one name, the one that group_find() takes. False: there are none. */
+static bool list_groups(struct list *l, const struct group_list *groups)
 {
+	unsigned before = l->n;
+
 	for (unsigned i = 0; i < groups->n; i++) {
 		struct pfm_event events[EVENT_MAX];
 		const struct group *g;
@@ -184,6 +186,7 @@ static void list_groups(struct list *l, const struct group_list *groups)
 			g == &groups->groups[i] && list_wants_group(l, g))
 			list_print_group(l, g);
 	}
+	return l->n > before;
 }
 
 /* Cuts SOURCE:: off the word. */
@@ -239,8 +242,8 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	/* Those of NetBurst are in the event file. */
 	if (event_may_be_libpfm(pmu, l.source) && (l.source.n || !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
-	if (!l.source.n)
-		list_groups(&l, groups);
+	if (!l.source.n && !list_groups(&l, groups) && !l.word.n)
+		fputs("pfm list: no groups: each has an event that this PMU lacks\n", stderr);
 	if (l.n)
 		return 0;
 	return err_set(e, ENOENT, "%s has no event with '%.80s' in its name or description%s",

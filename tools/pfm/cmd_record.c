@@ -16,6 +16,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/event.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/recorder.h"
@@ -202,6 +203,17 @@ static const char *record_default_event(
 	return NULL;
 }
 
+static int record_check_one(const char *name, struct err *e)
+{
+	struct slice rest = slice_of(name), first = event_terms_cut(&rest);
+
+	return rest.n ? err_set(e, EINVAL,
+				"-e %s: a recording has one event: record each in turn, as with -e "
+				"%.*s",
+				name, SLICE_ARG(first))
+		      : 0;
+}
+
 static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu, const char *name,
 	const struct tree *t, struct err *e)
 {
@@ -211,7 +223,8 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 	unsigned n;
 	int at = 0;
 
-	if (event_resolve(pmu, name, &plan->event, e) < 0)
+	if (record_check_one(name, e) < 0 || event_resolve(pmu, name, &plan->event, e) < 0 ||
+		event_check_level(pmu, &plan->event, machine_levels(t), e) < 0)
 		return -e->no;
 	if (plan->event.umc)
 		return err_set(e, EOPNOTSUPP,
@@ -487,9 +500,7 @@ static int record_run(int argc, char **argv, struct err *e)
 
 	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.where.mount, e) < 0)
 		return -e->no;
-	if (t.fallback)
-		fprintf(stderr, "pfm record: no hardware events (msr: %s); by the kernel's clock\n",
-			t.reason.text);
+	tree_tell(&t, "record", "by the kernel's clock");
 	rc = places_check_tree(&o.where, &t, e);
 	if (rc == 0)
 		rc = signals_open(&signals, e);

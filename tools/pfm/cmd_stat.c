@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/pfm/command.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
@@ -90,19 +91,66 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	return rc;
 }
 
+/* Rows for programs are all that is written to stderr. */
+static bool stat_is_alone(const struct stat_run *s)
+{
+	const struct stat_options *o = &s->options;
+
+	return o->format != REPORT_TEXT && !o->output && (o->command || o->compare);
+}
+
+static int stat_tell(const struct stat_run *s, struct err *e)
+{
+	if (!stat_is_alone(s))
+		tree_tell(&s->tree, "stat", "counting those of the kernel");
+	else if (tree_surprises(&s->tree))
+		return err_set(e, EINVAL,
+			"%s simulates a PMU: umount it, or if you want its numbers, name it with "
+			"--mount",
+			s->tree.found);
+	return 0;
+}
+
+/* Whether @list begins with an event. */
+static bool stat_is_event(const struct stat_run *s, const char *list)
+{
+	struct slice rest = slice_of(list), first = event_terms_cut(&rest);
+	char name[EVENT_TEXT];
+	struct pfm_event event;
+	struct err e;
+
+	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(first));
+	return event_resolve(s->plans.all[0].pmu, name, &event, &e) == 0;
+}
+
+/* "-e EVENT" behind the command is the command's own, as it may be meant. */
+static void stat_tell_late_options(const struct stat_run *s)
+{
+	const struct stat_options *o = &s->options;
+
+	if (!o->command || o->wanted.events || o->wanted.group)
+		return;
+	for (char *const *word = o->command + 1; word[0] && word[1]; word++)
+		if (strcmp(word[0], "-e") == 0 && stat_is_event(s, word[1]))
+			fprintf(stderr,
+				"pfm stat: -e %s is behind the command, which gets it: options of "
+				"pfm come before the command\n",
+				word[1]);
+}
+
 static int stat_open(struct stat_run *s, struct err *e)
 {
 	int rc = tree_open(&s->tree, s->options.where.mount, e);
 
 	if (rc < 0)
 		return rc;
-	if (s->tree.fallback)
-		fprintf(stderr,
-			"pfm stat: no hardware events (msr: %s); counting those of the kernel\n",
-			s->tree.reason.text);
-	rc = load_pmus(&s->tree, &s->pmus, e);
+	rc = stat_tell(s, e);
+	if (rc == 0)
+		rc = load_pmus(&s->tree, &s->pmus, e);
 	if (rc == 0)
 		rc = stat_plan(s, e);
+	if (rc == 0 && !stat_is_alone(s))
+		stat_tell_late_options(s);
 	if (rc == 0)
 		rc = places_check_tree(&s->options.where, &s->tree, e);
 	return rc == 0 && s->options.regions
@@ -336,11 +384,24 @@ static void stat_summarize(struct stat_run *s)
 	statistics_end(&s->report, &t->all[0]->runs);
 }
 
+/* The command is not executed. perf stat has commands of its own. */
+static int stat_refused(const struct stat_run *s, struct err *e)
+{
+	const char *name = s->options.command ? s->options.command[0] : "";
+
+	if (strcmp(name, "report") == 0 || strcmp(name, "record") == 0)
+		err_set(e, e->no,
+			"%s: no such command: pfm stat -j -o FILE COMMAND writes counts to a file, "
+			"and pfm %s is for samples",
+			name, name);
+	return s->session.refused;
+}
+
 /* The exit status of a failure. Without the daemon, the counts of the command are lost. */
-static int stat_failed(const struct stat_run *s, int rc)
+static int stat_failed(const struct stat_run *s, int rc, struct err *e)
 {
 	if (s->session.refused)
-		return s->session.refused;
+		return stat_refused(s, e);
 	if (!s->session.counted || !file_is_gone(-rc))
 		return rc;
 	return s->session.status ? s->session.status : PFM_EXIT_LOST;
@@ -354,7 +415,7 @@ static int stat_measure(struct stat_run *s, struct err *e)
 		rc = stat_run_all(s, &status, e);
 	stat_summarize(s);
 	if (rc < 0)
-		return stat_failed(s, rc);
+		return stat_failed(s, rc, e);
 	/* Lost counts have left a sentence, which is in the report. */
 	*e = (struct err){0};
 	if (s->session.missing.no) {

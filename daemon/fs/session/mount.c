@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/fs/session/mount.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,12 +99,33 @@ static int mount_refuse_second(const char *path, struct err *e)
 	return 0;
 }
 
+/* A mount hides what is there. -o nonempty is for those that want that, as fusermount(1) has it. */
+static int mount_refuse_full(const char *path, const char *words, struct err *e)
+{
+	CLEANUP_CLOSEDIR DIR *dir = opendir(path);
+	struct slice rest = slice_of(words ? words : "");
+	struct dirent *entry;
+
+	while (rest.n)
+		if (slice_is(slice_cut(&rest, ','), "nonempty"))
+			return 0;
+	/* That there is no such directory, or none that may be read, is for mount(2) to say. */
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return err_set(e, ENOTEMPTY,
+				"mount point: %s: ENOTEMPTY: a mount would hide what is there: "
+				"give "
+				"an empty directory, or -o nonempty",
+				path);
+	return 0;
+}
+
 /* mount(8) passes all words of fstab. Those that mean nothing to the kernel are ignored. */
 static int mount_parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",
 		"async", "relatime", "noatime", "nodiratime", "defaults", "auto", "noauto", "user",
-		"users", "nofail", "_netdev", "allow_other", "default_permissions"};
+		"users", "nofail", "_netdev", "allow_other", "default_permissions", "nonempty"};
 	struct slice rest = slice_of(words ? words : "");
 
 	while (rest.n) {
@@ -141,6 +163,8 @@ int mount_fuse(const char *path, const char *words, struct err *e)
 		rc = mount_clear_dead(path, e);
 	if (rc == 0)
 		rc = mount_refuse_second(path, e);
+	if (rc == 0)
+		rc = mount_refuse_full(path, words, e);
 	if (rc < 0)
 		return rc;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);

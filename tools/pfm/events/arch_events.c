@@ -34,6 +34,11 @@ static const struct arch_event arch_events[] = {
 	{PFM_ENCODING_AMD, "branch-misses", 0x00c3, "mispredicted branches retired"},
 };
 
+const char *arch_events_name(unsigned i)
+{
+	return i < sizeof(arch_events) / sizeof(arch_events[0]) ? arch_events[i].name : NULL;
+}
+
 int arch_events_add(enum pfm_encoding encoding, struct event_table *t, struct err *e)
 {
 	for (unsigned i = 0; i < sizeof(arch_events) / sizeof(arch_events[0]); i++) {

@@ -13,4 +13,7 @@
 /* Adds the events of @encoding. -ENOMEM. */
 int arch_events_add(enum pfm_encoding encoding, struct event_table *t, struct err *e);
 
+/* The names of the events of all encodings, from 0 on; NULL ends them. One may be there twice. */
+const char *arch_events_name(unsigned i);
+
 #endif

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "tools/pfm/events/arch_events.h"
 #include "tools/pfm/events/event_code.h"
 #include "tools/pfm/events/event_hint.h"
 #include "tools/pfm/events/event_terms.h"
@@ -17,7 +19,7 @@
 #define EVENT_FIELDS 0xff00000f0000ffffULL
 
 /* Bits of the perf backend: class 0 are hardware events. */
-enum { EVENT_CLASS = 56 };
+enum { EVENT_CLASS = 56, EVENT_SOFTWARE = 1 };
 
 static const char event_no_hardware[] =
 	"the kernel has no PMU for hardware events here, as in many virtual machines";
@@ -443,6 +445,25 @@ static int event_refuse_foreign(const struct pfm_pmu *pmu, struct slice name, st
 		    : 0;
 }
 
+/* Why there is no such event where the kernel has no PMU: a typo comes before that. */
+static int event_unknown_hardware(const struct pfm_pmu *pmu, struct slice name, struct err *e)
+{
+	struct nearest near = {0};
+	char room[NEAREST_ROOM];
+	bool exact = false;
+	const char *known;
+
+	for (unsigned i = 0; (known = arch_events_name(i)); i++) {
+		exact = exact || event_name_is(event_synonym(name), known);
+		nearest_offer(&near, event_synonym(name), known);
+	}
+	if (near.n && !exact)
+		return err_set(e, ENOENT, "%.*s: no such event: is it %s? But %s", SLICE_ARG(name),
+			nearest_text(&near, room), event_no_hardware);
+	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s", SLICE_ARG(name),
+		pmu->name, event_no_hardware);
+}
+
 static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct err *e)
 {
 	struct nearest near = {0};
@@ -462,8 +483,7 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		return err_set(e, ENOENT, "%.*s: no such event of %s: is it %s?", SLICE_ARG(name),
 			pmu->name, nearest_text(&near, room));
 	if (pmu->software_only)
-		return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s",
-			SLICE_ARG(name), pmu->name, event_no_hardware);
+		return event_unknown_hardware(pmu, name, e);
 	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
 		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
@@ -598,6 +618,44 @@ int event_resolve(
 	if (rc == 0 || rc == -ENOENT)
 		return rc;
 	return err_prefix(e, "%.*s", SLICE_ARG(slice_of(text)));
+}
+
+/* Of the kernel's own events, it tells the level of faults alone. */
+static bool event_has_levels(const struct pfm_pmu *pmu, const struct pfm_event *event)
+{
+	if (!event_is_perf(pmu) || event->code >> EVENT_CLASS != EVENT_SOFTWARE)
+		return true;
+	/* Codes are those of the kernel, plus 1. */
+	switch ((event->code & 0xff) - 1) {
+	case PERF_COUNT_SW_PAGE_FAULTS:
+	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+	case PERF_COUNT_SW_ALIGNMENT_FAULTS:
+	case PERF_COUNT_SW_EMULATION_FAULTS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int event_check_level(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, unsigned allowed, struct err *e)
+{
+	const unsigned both = EVENT_USER | EVENT_KERNEL;
+
+	if (event_has_levels(pmu, event))
+		return 0;
+	if (event->level && event->level != both)
+		return err_set(e, EINVAL,
+			"%s: the kernel counts it at both levels together: leave the level out",
+			event->name);
+	if (allowed != both)
+		return err_set(e, EACCES,
+			"%s: the kernel counts it at user and kernel level together, and "
+			"config/allow_kernel grants you user level alone: have root change that, "
+			"or count another event, like page-faults",
+			event->name);
+	return 0;
 }
 
 static uint64_t event_select(const struct pfm_event *event, unsigned level)

@@ -39,6 +39,13 @@ struct pfm_event {
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e);
 
+/*
+ * -EACCES: the kernel counts @event at both levels or not at all, and @allowed are not both;
+ * -EINVAL: its text names one.
+ */
+int event_check_level(
+	const struct pfm_pmu *pmu, const struct pfm_event *event, unsigned allowed, struct err *e);
+
 /* The type of CPUs that the prefix of an event names, of pmu->types; NULL: it has none. */
 const char *event_type(const struct pfm_pmu *pmu, const char *text);
 

@@ -8,6 +8,9 @@
 
 #include "tools/pfm/events/nearest.h"
 
+/* Of a sentence that lists groups. */
+enum { GROUP_NAMES = 120 };
+
 static int group_copy(struct slice s, const char *what, char *to, size_t room, struct err *e)
 {
 	if (!s.n || s.n >= room)
@@ -163,17 +166,45 @@ int group_resolve(const struct group *g, const struct pfm_pmu *pmu,
 	return 0;
 }
 
-static int group_unknown(const struct group_list *list, const char *name, struct err *e)
+/* The groups that @pmu has, in @room: "a, b"; "none" without any. */
+static const char *group_names(
+	const struct group_list *list, const struct pfm_pmu *pmu, char *room, size_t size)
 {
+	struct pfm_event events[EVENT_MAX];
+	size_t n = 0;
+	struct err e;
+
+	strcpy(room, "none");
+	for (const struct group *g = list->groups; g < list->groups + list->n && n < size; g++)
+		if (group_resolve(g, pmu, events, &e) == 0)
+			n += (size_t)snprintf(room + n, size - n, "%s%s", n ? ", " : "", g->name);
+	return room;
+}
+
+static int group_unknown(
+	const struct group_list *list, const struct pfm_pmu *pmu, const char *name, struct err *e)
+{
+	char room[NEAREST_ROOM], names[GROUP_NAMES];
 	struct nearest near = {0};
-	char room[NEAREST_ROOM];
 
 	for (unsigned i = 0; i < list->n; i++)
 		nearest_offer(&near, slice_of(name), list->groups[i].name);
 	if (near.n)
 		return err_set(
 			e, ENOENT, "no group '%.40s': is it %s?", name, nearest_text(&near, room));
-	return err_set(e, ENOENT, "no group '%.40s': see pfm list", name);
+	return err_set(e, ENOENT, "no group '%.40s': those of this PMU: %s", name,
+		group_names(list, pmu, names, sizeof(names)));
+}
+
+/* Why the PMU has not all events of the group, with those groups that it has. */
+static int group_refuse(
+	const struct group_list *list, const struct pfm_pmu *pmu, const char *name, struct err *e)
+{
+	char names[GROUP_NAMES];
+	struct err why = *e;
+
+	return err_set(e, why.no, "group %.40s: %.200s; groups of this PMU: %s", name, why.text,
+		group_names(list, pmu, names, sizeof(names)));
 }
 
 int group_find(const struct group_list *list, const struct pfm_pmu *pmu, const char *name,
@@ -193,5 +224,5 @@ int group_find(const struct group_list *list, const struct pfm_pmu *pmu, const c
 			return 0;
 		}
 	}
-	return known ? err_prefix(e, "group %.40s", name) : group_unknown(list, name, e);
+	return known ? group_refuse(list, pmu, name, e) : group_unknown(list, pmu, name, e);
 }

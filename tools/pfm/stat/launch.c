@@ -68,6 +68,9 @@ static bool launch_wait_exec(pid_t pid)
 	}
 }
 
+/* The begin of en dash and em dash, which documents make of hyphens, in UTF-8. */
+static const char launch_dashes[] = "\xe2\x80";
+
 int launch_check(const struct launch *l, const char *name, struct err *e)
 {
 	int no = l->exec_no;
@@ -76,7 +79,10 @@ int launch_check(const struct launch *l, const char *name, struct err *e)
 	case 0:
 		return 0;
 	case ENOENT:
-		return err_set(e, no, "%s: ENOENT: no such command", name);
+		return err_set(e, no, "%s: ENOENT: no such command%s", name,
+			strncmp(name, launch_dashes, 2) == 0
+				? ": is it an option? Its dash is another character than '-'"
+				: "");
 	case EACCES:
 		return err_set(e, no, "%s: EACCES: it cannot be executed: give %s", name,
 			strchr(name, '/') ? "a program that you may run"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "base/slice.h"
@@ -55,6 +56,21 @@ static bool places_have(const struct places *p, int id)
 	return false;
 }
 
+/* The daemon would take it for a thread that has just ended. */
+static int places_check_number(enum place_kind kind, int id, struct err *e)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", id);
+	if (kind == PLACE_CPU || access(path, F_OK) == 0)
+		return 0;
+	return kind == PLACE_PROCESS
+		       ? err_set(e, ESRCH, "no process has number %d: give one that ps -e shows",
+				 id)
+		       : err_set(e, ESRCH, "no thread has number %d: give one that ps -eL shows",
+				 id);
+}
+
 /* A number that is there twice is one place. */
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
@@ -75,9 +91,13 @@ int places_add_list(
 				o->kind == PLACE_CPU ? "; a type of CPUs comes before the event: "
 						       "cpu_core/cycles/"
 						     : "");
-		for (; rc == 0 && first <= last; first++)
-			if (!places_have(p, (int)first))
+		for (; rc == 0 && first <= last; first++) {
+			if (places_have(p, (int)first))
+				continue;
+			rc = places_check_number(o->kind, (int)first, e);
+			if (rc == 0)
 				rc = places_add(p, o->kind, (int)first, e);
+		}
 	} while (rc == 0 && rest.n);
 	return rc;
 }

@@ -30,7 +30,8 @@ void report_header(struct report *r, const char *what, const struct tree *t)
 	if (r->format == REPORT_CSV)
 		row_csv_header(r->out, r->separator, report_columns(r));
 	if (r->format == REPORT_TEXT)
-		fprintf(r->out, "\n%s: %s", what, t->backend);
+		fprintf(r->out, "\n%s: %s%s", what, t->backend,
+			strcmp(t->backend, "sim") == 0 ? " (simulated)" : "");
 	if (r->format == REPORT_TEXT && strcmp(t->backend, t->pmu) != 0)
 		fprintf(r->out, ", %s", t->pmu);
 	if (r->format == REPORT_TEXT)

@@ -33,7 +33,7 @@ static void private_exec(pid_t parent, const char *backend, int log)
 	char option[64], built[PATH_MAX];
 	sigset_t none;
 
-	snprintf(option, sizeof(option), "--backend=%s", backend);
+	snprintf(option, sizeof(option), "-obackend=%s,nonempty", backend);
 	dup2(log, STDERR_FILENO);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

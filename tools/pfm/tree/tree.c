@@ -62,14 +62,12 @@ static int tree_check_version(struct tree *t, struct err *e)
 
 static int tree_find(struct tree *t, const char *mount, struct err *e)
 {
-	char path[PATH_MAX];
-
 	if (!mount || !*mount)
 		mount = getenv("PERFMONFS");
 	if (mount && *mount)
 		return tree_open_at(t, mount, e);
-	if (mounts_find(path))
-		return tree_open_at(t, path, e);
+	if (mounts_find(t->found))
+		return tree_open_at(t, t->found, e);
 	if (geteuid() == 0)
 		return tree_open_private(t, e);
 	return err_set(e, ENOENT,
@@ -93,6 +91,23 @@ int tree_open(struct tree *t, const char *mount, struct err *e)
 	if (rc < 0)
 		tree_close(t);
 	return rc;
+}
+
+bool tree_surprises(const struct tree *t)
+{
+	return t->found[0] && strcmp(t->backend, "sim") == 0;
+}
+
+void tree_tell(const struct tree *t, const char *command, const char *instead)
+{
+	if (t->fallback)
+		fprintf(stderr, "pfm %s: no hardware events (msr: %s); %s\n", command,
+			t->reason.text, instead);
+	if (tree_surprises(t))
+		fprintf(stderr,
+			"pfm %s: %s simulates a PMU: its numbers are none of this machine; umount "
+			"it, or name another mount with --mount\n",
+			command, t->found);
 }
 
 void tree_close(struct tree *t)
