@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which registers that count by themselves a CPU has, by the lines of free.pmu and its CPUID. */
+#include <pthread.h>
 #include <string.h>
 
 #include "backend/pmu/parse_i.h"
@@ -11,9 +12,30 @@ enum {
 	ENERGY_UNIT_SHIFT = 8, /* Bits 12:8 of the unit registers. */
 	ENERGY_UNIT_MASK = 0x1f,
 	HWCR_IRPERF_EN = 30,
+	FREE_MAX_LINES = 64,
 };
 #define MSR_AMD_RAPL_UNIT 0xc0010299u
 #define MSR_AMD_HWCR      0xc0010015u
+
+/* Those of free.pmu, parsed once. */
+static struct free_line free_lines[FREE_MAX_LINES];
+static unsigned free_nlines;
+static pthread_once_t free_once = PTHREAD_ONCE_INIT;
+
+static void free_parse(void)
+{
+	struct slice text = pmu_free_text[0].text;
+	struct err e;
+
+	while (text.n && free_nlines < FREE_MAX_LINES) {
+		struct slice line = slice_cut(&text, '\n');
+
+		line = slice_cut(&line, '#');
+		if (slice_is(slice_word(&line), "free") &&
+			parse_free_line(line, true, &free_lines[free_nlines], &e) == 0)
+			free_nlines++;
+	}
+}
 
 /* A bit of CPUID; false: the leaf is not there. */
 static bool free_cpuid_bit(
@@ -156,7 +178,6 @@ void pmu_free_add_virtuals(struct pmu *pmu)
 
 static void free_find(const struct pmu_cpu *cpu, struct pmu *pmu)
 {
-	struct slice text = pmu_free_text[0].text;
 	struct pmu_identity id;
 	unsigned n = pmu->nfrees;
 	struct err e;
@@ -167,13 +188,10 @@ static void free_find(const struct pmu_cpu *cpu, struct pmu *pmu)
 			pmu->frees[pmu->nfrees++] = pmu->frees[i];
 	if (detect_identity(cpu, &id, &e) < 0)
 		return;
-	while (text.n) {
-		struct slice line = slice_cut(&text, '\n');
-		struct free_line f;
+	pthread_once(&free_once, free_parse);
+	for (unsigned i = 0; i < free_nlines; i++) {
+		struct free_line f = free_lines[i]; /* Its unit is this CPU's. */
 
-		line = slice_cut(&line, '#');
-		if (!slice_is(slice_word(&line), "free") || parse_free_line(line, true, &f, &e) < 0)
-			continue;
 		if (!free_is_listed(pmu, &f.reg) && free_applies(&f, cpu, &id) &&
 			free_is_there(cpu, &f.reg) && parse_free_add(pmu, &f.reg, &e) < 0)
 			return;
