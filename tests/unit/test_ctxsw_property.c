@@ -10,7 +10,7 @@
 #include "tests/unit/ctxsw_world.h"
 #include "tests/unit/unit.h"
 
-enum { SEEDS = 40, STEPS = 400, SETS = 3, QUEUE = MESSAGES_DEPTH, NS_MAX = 3000000 };
+enum { SEEDS = 10, STEPS = 400, SETS = 3, QUEUE = MESSAGES_DEPTH, NS_MAX = 3000000 };
 static const uint16_t ids[SETS] = {0, 3, 300};
 
 /* --- The model */

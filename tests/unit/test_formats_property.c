@@ -15,7 +15,7 @@
 #include "tests/unit/smpl.h"
 #include "tests/unit/unit.h"
 
-enum { SEEDS = 40, STEPS = 150, LIST_MAX = 1024, NSETS = 3, NPMDS_MAX = 20, NKEYS_MAX = 4096 };
+enum { SEEDS = 10, STEPS = 150, LIST_MAX = 1024, NSETS = 3, NPMDS_MAX = 20, NKEYS_MAX = 4096 };
 
 /* splitmix64: the same numbers everywhere. */
 static uint64_t random_bits(uint64_t *s)

@@ -120,12 +120,29 @@ static struct world_model measure_shared(const struct pmu_model *m)
 	return w;
 }
 
+/* One model of each kind of counters; the others differ from these by their number. */
+static bool chosen(const struct pmu_model *m)
+{
+	static const char *const kinds[] = {"p6", "intel_v1", "intel_v2", "intel_v3", "intel_v4",
+		"intel_v5", "amd_legacy", "amd_ext", "amd_v2", "nehalem", "hybrid", "zen", "zen4"};
+	const char *models = getenv("MODELS");
+
+	if ((models && strcmp(models, "all") == 0) || !measurable(m) || m->space == PMU_SPACE_IPF)
+		return true;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(m->sim.name, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
 __attribute__((constructor)) static void measure_models(void)
 {
 	const struct pmu_model *m;
 	unsigned n = 0, others = 0, all = 0;
 
 	for (unsigned i = 0; (m = pmu_model_at(i)) && n < WORLD_MODELS; i++) {
+		if (!chosen(m))
+			continue;
 		if (m->sim.name[0] && (!measurable(m) || m->space == PMU_SPACE_IPF))
 			world_others[others++].name = m->sim.name;
 		if (!measurable(m))

@@ -43,12 +43,12 @@ struct world_model {
 		uint64_t thief; /* the value by which another program takes its selector */
 	} pmd[WORLD_MAX];
 };
-/* Those of all models whose selectors are event selects, in the order of hw_model_name(); ends with
- * name NULL. PMCs and PMDs begin at 0. */
+/* Those of models whose selectors are event selects, in the order of hw_model_name(); ends with
+ * name NULL. PMCs and PMDs begin at 0. With MODELS=all in the environment, those of all such models. */
 extern struct world_model world_models[];
 /* Those of the models whose selectors are others, NetBurst and Itanium 2: without a measurement. */
 extern struct world_model world_others[];
-/* Those of all models, and after each of these its shared counters, if it has any. */
+/* Both except NetBurst; after each model its shared counters, if it has any. */
 extern struct world_model world_all[];
 
 struct world {
