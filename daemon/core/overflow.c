@@ -8,8 +8,8 @@
 
 /*
  * PMD row @d has wrapped: once, and again for each period contained in what it has counted since.
- * True if it was reset. If the last overflow masks the context or switches the set, the PMD stays
- * as it is until restart, or until its set becomes active again.
+ * True if it was reset. If the last overflow masks the context, the PMD stays as it is until
+ * restart. One that switches the set does not: what was counted past it belongs to the next period.
  */
 static bool overflow_account_pmd(struct context *ctx, unsigned d, pmu_rows *triggers, uint64_t now)
 {
@@ -20,7 +20,7 @@ static bool overflow_account_pmd(struct context *ctx, unsigned d, pmu_rows *trig
 	do {
 		if (overflow_count(ctx, s, now))
 			*triggers |= ROW(d);
-		if (ctx->ovfl.mask_due || (*triggers & ROW(d))) {
+		if (ctx->ovfl.mask_due) {
 			ctx->active->pending |= ROW(d);
 			return reset;
 		}

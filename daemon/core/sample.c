@@ -77,7 +77,7 @@ static uint32_t sample_count(
 		last = s->n;
 		pmd_reset(s, RESET_SHORT);
 		s->n.value += last.value;
-	} while (s->n.value < last.value && !ctx->ovfl.mask_due && !(*triggers & ROW(d)));
+	} while (s->n.value < last.value && !ctx->ovfl.mask_due);
 	*after = s->n;
 	s->n = last;
 	return n;
@@ -125,7 +125,8 @@ pmu_rows sample_overflows(struct core_run *run, pmu_rows rows, pmu_rows *trigger
 	for_each_row (d, rows)
 		if (sample_handle(run, d, n[d]))
 			resets |= ROW(d);
-	resets &= ctx->ovfl.mask_due ? 0 : ~*triggers;
+	if (ctx->ovfl.mask_due)
+		resets = 0;
 	for_each_row (d, resets) {
 		set->pmd[d].n = after[d];
 		others |= set->pmd[d].reset;

@@ -221,11 +221,11 @@ static bool wrap_around(struct reference *r, struct ref_set *s, unsigned d, uint
 	do {
 		bool too_many = count_overflow(r, p);
 
-		if (too_many || is_trigger(s, p)) {
+		if (is_trigger(s, p))
+			r->due |= BIT(d);
+		if (too_many) {
 			s->pending |= BIT(d);
-			if (is_trigger(s, p))
-				r->due |= BIT(d);
-			return too_many;
+			return true;
 		}
 		excess = p->value;
 		p->value = reset_value(p, false) + excess;
