@@ -17,12 +17,28 @@ static uint64_t needs_rest(const struct pmd_state *s, uint64_t left)
 	return left && left < least ? least : left;
 }
 
+/*
+ * Events from the next overflow to the one after it. Without a format, one that is notified masks,
+ * and restart loads the long value; if that never overflows, any period will do, as the next
+ * overflow is the only one.
+ */
+static uint64_t needs_period(const struct context *ctx, const struct pmd_state *s, uint64_t left)
+{
+	uint64_t after = -s->long_reset;
+
+	if (s->flags & PMD_RANDOM)
+		return needs_rest(s, left);
+	if (ctx->smpl.fmt || !(s->flags & PMD_NOTIFY))
+		return -s->short_reset;
+	return after && after < PERIOD_MAX ? after : left;
+}
+
 bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];
 
 	*left = -s->n.value;
-	*period = s->flags & PMD_RANDOM ? needs_rest(s, *left) : -s->short_reset;
+	*period = needs_period(ctx, s, *left);
 	return !s->lost && !(s->flags & PMD_NO64) && *left && *left < PERIOD_MAX && *period &&
 	       *period < PERIOD_MAX;
 }

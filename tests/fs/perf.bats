@@ -96,6 +96,26 @@ faults_add_up() {
 	done
 }
 
+# Masked by an interrupt, its counter is exactly at the overflow.
+@test "a notified PMD interrupts without a short value" {
+	serve --backend=perf
+	new a
+	put ok "$C/pmc/0" page-faults
+	for long in -20 0; do
+		put ok "$C/pmd/0" "-10 long=$long short=0 notify"
+		ctl "load cpu=$(first_cpu)"
+		ctl start
+		for round in 1 2; do
+			[ "$round$long" != 20 ] || break
+			taskset -c "$(first_cpu)" fsprobe touch 5000
+			bounded fsprobe read "$C/msg" 128 rdonly
+			holds "$C/pmd/0" 0
+			ctl restart
+		done
+		ctl unload
+	done
+}
+
 # few_during_many CPU: while a process has 20000 page faults there, less than half are counted
 few_during_many() {
 	local before

@@ -1259,6 +1259,15 @@ TEST(period)
 	want_period(&w, s, 101, 101);
 	s->n.value = s->n.last_reset;
 	want_period(&w, s, 1600, 1600);
+	/* Without a format, a notified overflow is followed by the long value. */
+	s->flags = PMD_NOTIFY;
+	s->short_reset = 0;
+	s->long_reset = -3000ULL;
+	want_period(&w, s, 1600, 3000);
+	s->long_reset = 0;
+	want_period(&w, s, 1600, 1600);
+	s->long_reset = 1ULL << 63;
+	want_period(&w, s, 1600, 1600);
 	unload_and_check(&w);
 	world_close(&w);
 }
