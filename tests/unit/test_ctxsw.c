@@ -478,14 +478,13 @@ static void thresholds(struct ctxsw_world *c)
 	WANT_EQ(w, switch_pmds(w, 0), 1);
 	WANT_EQ(w, world_set_info(w, 0).runs, 1);
 	WANT_EQ(w, world_set_info(w, 1).runs, 1);
-	WANT_ALL(c, 0, 0, 3, 3, period(10));
+	WANT_ALL(c, 0, 0, period(7), 3, period(10));
 	happen(c, 1, 26);
 	WANT_IS(c, CTX_RUNNING, 0);
 	WANT_EQ(w, switch_pmds(w, 1), 2);
 	WANT_EQ(w, world_set_info(w, 0).runs, 2);
-	/* what had waited was reset when its set came again */
-	WANT_ALL(c, 0, 0, period(10), 3, period(10));
-	WANT_ALL(c, 1, 1, 1, 3, period(10));
+	WANT_ALL(c, 0, 0, period(7), 3, period(10));
+	WANT_ALL(c, 1, 1, period(9), 3, period(10));
 	WANT_EQ(w, c->task[0].count.switches, 2);
 	WANT_NO_MESSAGE(w);
 }
