@@ -23,7 +23,7 @@ static int main_load_formats(const struct options *o, struct err *e)
 {
 	int rc = formats_register(builtin_formats, e);
 
-	return rc < 0 ? rc : formats_load(o->formats, e);
+	return rc < 0 || !o->formats ? rc : formats_load(o->formats, e);
 }
 
 /* All that needs no backend; the fork is the last, as it leaves threads behind. */
@@ -32,14 +32,14 @@ static int main_prepare(
 {
 	int rc;
 
-	if (geteuid() != 0)
+	if (geteuid() != 0 && o->connection < 0)
 		return err_set(e, EPERM, "not root: EPERM: run with sudo");
 	rc = fs_check_mount_opts(o->mount_opts, e);
 	if (rc == 0)
 		rc = options_load_config(o, config, e);
 	if (rc == 0)
 		rc = main_load_formats(o, e);
-	if (rc == 0)
+	if (rc == 0 && o->pmu_dir)
 		rc = pmu_load_dir(o->pmu_dir, e);
 	if (rc == 0 && !o->foreground)
 		rc = background_fork(background, e);
@@ -67,6 +67,7 @@ static int main_serve(struct options *o, struct err *e)
 	struct fs_options fs = {
 		/* The mount point of a daemon that died has no real path. */
 		.mountpoint = mountpoint ? mountpoint : o->mountpoint,
+		.connection = o->connection,
 		.mount_opts = o->mount_opts,
 		.run_dir = o->conf.run_dir,
 		.nopassthrough = o->nopassthrough,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,14 +144,39 @@ static void options_parse_words(struct options *o, char *arg, struct text *mount
 			text_printf(mount_opts, "%s%s", mount_opts->n ? "," : "", w);
 }
 
+/* libfuse has the same convention. */
+static int options_find_connection(struct options *o)
+{
+	static const char prefix[] = "/dev/fd/";
+	uint64_t fd;
+	struct err e;
+
+	o->connection = -1;
+	if (!o->mountpoint || strncmp(o->mountpoint, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	if (num_max(slice_of(o->mountpoint + sizeof(prefix) - 1), INT_MAX, &fd, &e) < 0) {
+		fprintf(stderr, "perfmonfs: %s: %s\n", o->mountpoint, e.text);
+		return -EINVAL;
+	}
+	o->connection = (int)fd;
+	return 0;
+}
+
+/* The files of a machine are for all its users, and are root's. A connection has one user. */
+static void options_set_defaults(struct options *o)
+{
+	if (o->connection >= 0)
+		return;
+	o->formats = o->formats ? o->formats : FORMATS_DIR;
+	o->pmu_dir = o->pmu_dir ? o->pmu_dir : PMU_DIR;
+}
+
 int options_parse(int argc, char **argv, struct options *o, struct text *mount_opts)
 {
 	int c;
 
 	*o = (struct options){
 		.conf = {.dev = "/dev/cpu", .run_dir = RUN_DIR},
-		.formats = FORMATS_DIR,
-		.pmu_dir = PMU_DIR,
 	};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "fo:Vh", long_options, NULL)) != -1) {
@@ -186,12 +212,19 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 	}
 	o->mount_opts = mount_opts->p;
 	o->mountpoint = optind < argc ? argv[argc - 1] : NULL;
+	if (options_find_connection(o) < 0)
+		return -EINVAL;
+	options_set_defaults(o);
 	return 0;
 }
 
 int options_load_config(const struct options *o, struct config *config, struct err *e)
 {
 	config_init(config);
+	if (o->connection >= 0 && !o->config) {
+		config->audit = false;
+		return 0;
+	}
 	return config_load(config, o->config ? o->config : CONFIG_FILE, o->config, e);
 }
 

@@ -20,9 +20,9 @@ struct options {
 	const char *sim_cpus;
 	/* The word of --threads; NULL: the default. */
 	const char *threads;
-	/* The directory of sampling formats. */
+	/* The directory of sampling formats; NULL: none. */
 	const char *formats;
-	/* The directory of PMU descriptions, and one to be checked instead of serving; or NULL. */
+	/* The directory of PMU descriptions, or NULL, and one to be checked instead of serving; or NULL. */
 	const char *pmu_dir, *pmu_check;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */
 	const char *config;
@@ -30,6 +30,8 @@ struct options {
 	/* Comma-separated; NULL: none. */
 	const char *mount_opts;
 	const char *mountpoint;
+	/* N if the mount point is /dev/fd/N, see fs_options; otherwise -1. */
+	int connection;
 };
 
 /* Sets *@o. @mount_opts is the memory of o->mount_opts. Prints errors itself; --help and --version

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "base/err.h"
 #include "base/own_build.h"
 #include "tools/pfm/tree/mounts.h"
+#include "tools/pfm/tree/namespace.h"
 
 #define LIBRARY "libperfmonfs.so.1"
 #define OVER    "/sys/kernel"
@@ -136,61 +136,6 @@ static int env_set(const char *mount, const char *library, struct err *e)
 	return 0;
 }
 
-static int pfm_write_proc(const char *path, const char *text, struct err *e)
-{
-	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		return err_set(e, errno, "%s: %s: be root", path, err_name(errno));
-	return 0;
-}
-
-/* Maps the user and the group to themselves, so that the daemon sees the same IDs. */
-static int pfm_map_ids(uid_t uid, gid_t gid, struct err *e)
-{
-	char map[32];
-	int rc;
-
-	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
-	rc = pfm_write_proc("/proc/self/uid_map", map, e);
-	if (rc == 0)
-		rc = pfm_write_proc("/proc/self/setgroups", "deny", e);
-	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
-	return rc ? rc : pfm_write_proc("/proc/self/gid_map", map, e);
-}
-
-/* Creates a mount namespace, in a user namespace if the caller is not root. */
-static int pfm_unshare(struct err *e)
-{
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	int rc = 0;
-
-	if (unshare(CLONE_NEWNS) < 0) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-			return err_set(e, errno,
-				"user namespace: %s: be root, or have user namespaces permitted "
-				"(sysctl user.max_user_namespaces, "
-				"kernel.unprivileged_userns_clone)",
-				err_name(errno));
-		rc = pfm_map_ids(uid, gid, e);
-	}
-	if (rc < 0)
-		return rc;
-	/* Mounts propagate from the outer namespace to this one only. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
-		return 0;
-	if (errno == EINVAL)
-		return err_set(e, errno,
-			"/ is not a mount point (%s), as in a chroot: before chroot DIR, make it "
-			"one by mount --bind DIR DIR",
-			err_name(errno));
-	return err_set(e, errno,
-		"mount namespace: %s: be root, or have user namespaces permitted to mount "
-		"(sysctl kernel.apparmor_restrict_unprivileged_userns)",
-		err_name(errno));
-}
-
 static int pfm_bind(const char *from, const char *to, struct err *e)
 {
 	/* MS_REC, because a user namespace may not separate a mount from those below it. */
@@ -271,7 +216,7 @@ static int env_prepare(const struct options *o, struct err *e)
 	if (rc == 0)
 		rc = pfm_choose_library(o, library, e);
 	if (rc == 0)
-		rc = pfm_unshare(e);
+		rc = namespace_unshare(e);
 	if (rc == 0)
 		rc = pfm_add_sys(mountpoint, e);
 	return rc ? rc : env_set(mountpoint, library, e);

@@ -12,7 +12,7 @@ void perf_check(const struct backend_conf *conf, check_report *report, void *arg
 	struct err e;
 
 	(void)conf;
-	if (perf_event_probe(cpu, &e) < 0) {
+	if (perf_event_probe(&e) < 0) {
 		report(arg, CHECK_FAIL, "perf events", "%s", e.text);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,24 +230,45 @@ static int perf_make_attr(
 	}
 }
 
-static int perf_open_denied(int no, const char *target, struct err *e)
+static bool perf_is_whole_cpu(struct perf_target t)
 {
-	char room[SYSFS_LINE];
-	struct slice level = sysfs_line("/proc/sys/kernel/perf_event_paranoid", room);
-
-	return err_set(e, no,
-		"perf_event_open: %s: counting %s needs CAP_PERFMON (CAP_SYS_ADMIN if "
-		"kernel.perf_event_paranoid, now %.*s, is over 2), and no seccomp filter or "
-		"lockdown against it: start perfmonfs again, as root",
-		err_name(no), target, level.n < 10 ? (int)level.n : 10, level.p);
+	return t.tid < 0;
 }
 
-static int perf_open_refused(int no, unsigned cpu, struct err *e)
+/* Levels of kernel.perf_event_paranoid in perf_event_open(2); those above 2 are Debian's. */
+static int perf_open_denied(
+	int no, const struct perf_event_attr *attr, struct perf_target t, struct err *e)
 {
+	const char *what = perf_is_whole_cpu(t)   ? "a whole CPU"
+			   : attr->exclude_kernel ? "a thread"
+						  : "at kernel level";
+	int limit = perf_is_whole_cpu(t) ? 0 : attr->exclude_kernel ? 2 : 1;
+	char room[SYSFS_LINE];
+	struct slice line = sysfs_line("/proc/sys/kernel/perf_event_paranoid", room);
+	int level = line.n ? atoi(line.p) : 0;
+
+	if (level > limit)
+		return err_set(e, no,
+			"perf_event_open: %s: counting %s takes kernel.perf_event_paranoid of at "
+			"most %d, which is %d, or %s: have root run `sysctl "
+			"kernel.perf_event_paranoid=%d`, or be root",
+			err_name(no), what, limit, level,
+			level > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON", limit);
+	return err_set(e, no,
+		"perf_event_open: %s: counting %s is forbidden by a seccomp filter, as containers "
+		"have, by lockdown of the kernel, or as the thread is another user's",
+		err_name(no), what);
+}
+
+static int perf_open_refused(
+	int no, const struct perf_event_attr *attr, struct perf_target t, struct err *e)
+{
+	unsigned cpu = t.cpu < 0 ? sysfs_cpu_first() : (unsigned)t.cpu;
+
 	switch (no) {
 	case EACCES:
 	case EPERM:
-		return perf_open_denied(no, "a whole CPU", e);
+		return perf_open_denied(no, attr, t, e);
 	case EBUSY:
 		return err_set(e, no,
 			"perf_event_open: EBUSY: another program uses the PMU exclusively; "
@@ -260,7 +282,7 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 	case ENOSYS:
 		return err_set(e, no,
 			"perf_event_open: ENOSYS: this kernel was built without "
-			"CONFIG_PERF_EVENTS");
+			"CONFIG_PERF_EVENTS, or a seccomp filter, as containers have, hides it");
 	}
 	if (!sysfs_cpu_online(cpu))
 		return err_set(e, ENXIO,
@@ -278,20 +300,11 @@ static int perf_open_refused(int no, unsigned cpu, struct err *e)
 		err_name(no));
 }
 
-static int perf_open_thread_refused(int no, pid_t tid, struct err *e)
+static int perf_thread_ended(pid_t tid, struct err *e)
 {
-	switch (no) {
-	case ENODEV: /* Of the leader. */
-	case ESRCH:
-		return err_set(e, ESRCH,
-			"thread %d has ended, or executes a program that cannot be counted: load "
-			"another",
-			(int)tid);
-	case EACCES:
-	case EPERM:
-		return perf_open_denied(no, "a thread", e);
-	}
-	return perf_open_refused(no, sysfs_cpu_first(), e);
+	return err_set(e, ESRCH,
+		"thread %d has ended, or executes a program that cannot be counted: load another",
+		(int)tid);
 }
 
 /* All events of a group, and all that write into one ring buffer, have the same clock. */
@@ -318,29 +331,26 @@ static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sa
 /* Nanoseconds. */
 #define PERF_ALARM_NEVER (1ULL << 60)
 
-/* Counts nothing. */
+/* Counts nothing, at no level that a user lacks the right to. */
 static const struct perf_event_attr perf_dummy = {
 	.size = sizeof(perf_dummy),
 	.type = PERF_TYPE_SOFTWARE,
 	.config = PERF_COUNT_SW_DUMMY,
 	.disabled = 1,
+	.exclude_kernel = 1,
 };
 
-static int perf_open_event(struct perf_event_attr *attr, unsigned cpu, struct err *e)
+static int perf_open_event(
+	struct perf_event_attr *attr, struct perf_target t, int leader, struct err *e)
 {
-	long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, attr, t.tid, t.cpu, leader, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? perf_open_refused(errno, cpu, e) : (int)fd;
-}
-
-int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
-	const struct perf_sampling *sampling, struct err *e)
-{
-	struct perf_event_attr attr;
-	int rc = perf_make_attr(src, sel, &attr, e);
-
-	perf_set_sampling(&attr, sampling);
-	return rc < 0 ? rc : perf_open_event(&attr, cpu, e);
+	if (fd >= 0)
+		return (int)fd;
+	/* ENODEV: the leader's. This process, which is 0, has not ended. */
+	if (t.tid > 0 && t.cpu < 0 && (errno == ESRCH || errno == ENODEV))
+		return perf_thread_ended(t.tid, e);
+	return perf_open_refused(errno, attr, t, e);
 }
 
 /* All members have the format of their leader. Its reading is that of the group, unless they are
@@ -348,17 +358,11 @@ int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
 static int perf_open_grouped(
 	struct perf_event_attr *attr, struct perf_target t, int leader, struct err *e)
 {
-	long fd;
-
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (!attr->inherit)
 		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	perf_set_clock(attr);
-	fd = syscall(SYS_perf_event_open, attr, t.tid, t.cpu, leader, PERF_FLAG_FD_CLOEXEC);
-	if (fd >= 0)
-		return (int)fd;
-	return t.cpu < 0 ? perf_open_thread_refused(errno, t.tid, e)
-			 : perf_open_refused(errno, (unsigned)t.cpu, e);
+	return perf_open_event(attr, t, leader, e);
 }
 
 int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e)
@@ -380,7 +384,7 @@ int perf_leader_check(pid_t tid, int leader, struct err *e)
 	if (fd >= 0)
 		close(fd);
 	else if (fd == -EINVAL)
-		return perf_open_thread_refused(ESRCH, tid, e);
+		return perf_thread_ended(tid, e);
 	return fd < 0 ? fd : 0;
 }
 
@@ -414,11 +418,13 @@ int perf_member_new(const struct perf_sources *src, struct perf_target t, int le
 /* The kernel validates a group when a member is opened, for a PMU that nothing else uses; members
  * that are disabled do not count there. The group is this thread's, so that no other CPU is
  * interrupted. */
-int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, struct err *e)
+int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
 	int rc = perf_make_attr(src, sel, &attr, e);
 
+	perf_set_sampling(&attr, sampling);
 	attr.disabled = leader < 0;
 	attr.pinned = 0;
 	return rc < 0 ? rc : perf_open_grouped(&attr, perf_on_thread(0), leader, e);
@@ -433,8 +439,11 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 		.sample_period = PERF_ALARM_NEVER,
 		.wakeup_events = 1,
 	};
+	int fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 
-	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
+	/* For a user that may not count there, one that would come at kernel level is late. */
+	attr.exclude_kernel = 1;
+	return fd == -EACCES ? perf_open_grouped(&attr, perf_on_thread(tid), leader, e) : fd;
 }
 
 int perf_events_new(pid_t tid, int leader, struct err *e)
@@ -451,10 +460,10 @@ int perf_events_new(pid_t tid, int leader, struct err *e)
 	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 }
 
-int perf_event_probe(unsigned cpu, struct err *e)
+int perf_event_probe(struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
-	int fd = perf_open_event(&attr, cpu, e);
+	int fd = perf_open_event(&attr, perf_on_thread(0), -1, e);
 
 	if (fd < 0)
 		return fd;

@@ -81,14 +81,6 @@ struct perf_sampling {
 };
 
 /*
- * Opens the event that @sel selects, disabled, on CPU @cpu. Returns the descriptor or -errno.
- * EINVAL: invalid selection; ENODEV: the kernel lacks the event's source; ENXIO: the CPU is
- * offline; EACCES, EPERM, EBUSY and others: see perf_event_open(2).
- */
-int perf_event_new(const struct perf_sources *src, unsigned cpu, uint64_t sel,
-	const struct perf_sampling *sampling, struct err *e);
-
-/*
  * Opens the leader of a group on @t, disabled. It counts nothing. It is pinned if the group takes
  * counters: the kernel puts events of the CPU that are not pinned behind it. ESRCH: the thread has
  * ended.
@@ -115,13 +107,15 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e);
 int perf_events_new(pid_t tid, int leader, struct err *e);
 
 /*
- * Opens the hardware event that @sel selects on the calling thread, in the group of @leader; -1: as
- * a leader. It does not count while its leader is open. -EINVAL: the PMU cannot count it beside the
- * others of the group.
+ * Opens the event that @sel selects on the calling thread, in the group of @leader; -1: as a
+ * leader, disabled. It does not count while its leader is open. EINVAL: invalid selection, or the
+ * PMU cannot count it beside the others of the group; ENODEV: the kernel lacks the event's source;
+ * EACCES, EPERM, EBUSY and others: see perf_event_open(2).
  */
-int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel, struct err *e);
+int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e);
 
-/* Tests whether events can be opened on CPU @cpu, with one that counts nothing. 0 or -errno. */
-int perf_event_probe(unsigned cpu, struct err *e);
+/* Tests whether the daemon may open events at all, with one that counts nothing. 0 or -errno. */
+int perf_event_probe(struct err *e);
 
 #endif

@@ -593,7 +593,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	first = &pb->trial.kinds[0];
 	rc = sysfs_cpu_limit(&pb->cpu_limit, e);
 	if (rc == 0)
-		rc = perf_event_probe(first->cpu, e);
+		rc = perf_event_probe(e);
 	if (rc < 0)
 		return err_prefix(e, "perf");
 	perf_describe(&pb->pmu, &first->src);

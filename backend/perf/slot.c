@@ -287,7 +287,7 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	return 0;
 }
 
-/* Opens an event that would interrupt, on any thread. */
+/* Opens an event that would interrupt, on this thread, which any user may count. */
 static int slot_try_interrupt(
 	const struct perf_cpu *pc, uint64_t sel, uint64_t period, struct err *e)
 {
@@ -295,7 +295,7 @@ static int slot_try_interrupt(
 	int fd;
 
 	slot_count_access(&pc->stats->writes);
-	fd = perf_event_new(&pc->src, pc->cpu, sel & ~EVTSEL_EN, &sampling, e);
+	fd = perf_trial_new(&pc->src, -1, sel & ~EVTSEL_EN, &sampling, e);
 	if (fd < 0)
 		return fd;
 	close(fd);

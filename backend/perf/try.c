@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+static const struct perf_sampling perf_none;
+
 void perf_trial_init(struct perf_trial *t)
 {
 	t->nkinds = perf_kinds_find(t->kinds);
@@ -25,8 +27,7 @@ static bool perf_is_refusal(int no)
 
 static int perf_try_kind(const struct perf_kind *kind, uint64_t sel, struct err *e)
 {
-	static const struct perf_sampling none;
-	int fd = perf_event_new(&kind->src, kind->cpu, sel, &none, e);
+	int fd = perf_trial_new(&kind->src, -1, sel, &perf_none, e);
 
 	if (fd < 0)
 		return perf_is_refusal(-fd) ? fd : 0;
@@ -58,7 +59,8 @@ bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n)
 	struct err ignored;
 
 	for (unsigned i = 0; i < n && opened < PERF_FIT_MAX && rc >= 0; i++) {
-		rc = perf_trial_new(&t->kinds[0].src, opened ? fds[0] : -1, sels[i], &ignored);
+		rc = perf_trial_new(
+			&t->kinds[0].src, opened ? fds[0] : -1, sels[i], &perf_none, &ignored);
 		if (rc >= 0)
 			fds[opened++] = rc;
 	}

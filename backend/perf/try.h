@@ -28,7 +28,7 @@ void perf_trial_init(struct perf_trial *t);
 
 /*
  * Opens the event that @sel selects and closes it. 0: one kind of CPU can count it, or that cannot
- * be said now; otherwise as perf_event_new(), with what is wrong with @sel.
+ * be said now; otherwise as perf_trial_new(), with what is wrong with @sel.
  */
 int perf_try(struct perf_trial *t, uint64_t sel, struct err *e);
 

@@ -8,6 +8,12 @@
 
 struct fs_options {
 	const char *mountpoint;
+	/*
+	 * A descriptor of /dev/fuse, whose mount the caller has made for one user and will undo;
+	 * -1: there is none, and @mountpoint is to be mounted. The user of the daemon has root's
+	 * rights in that mount, as far as the kernel gives them to the daemon.
+	 */
+	int connection;
 	/* The words of -o that are libfuse's or the kernel's, comma-separated. */
 	const char *mount_opts;
 	/* Directory of the grants' file. */

@@ -60,10 +60,8 @@ static void check_mount(const struct check *c)
 	if (!c->tree.daemon)
 		check_line("ok", "mount", "it answers, with interface %d", TREE_INTERFACE);
 	else
-		check_line("note", "mount",
-			"none: counting with a private daemon; users other than root need "
-			"`systemctl start "
-			"perfmonfs`");
+		check_line("note", "mount", "none: counting with a private daemon%s",
+			c->tree.users ? ", which has your rights alone" : "");
 	if (c->tree.fallback)
 		check_line("note", "msr backend", "%s", c->tree.reason.text);
 	check_line("ok", "PMU", "%s: %s, %s", c->pmus.common.backend, c->pmus.common.name,
@@ -97,6 +95,10 @@ static void check_levels(const struct check *c)
 {
 	if (c->threads.all[0].level & EVENT_KERNEL)
 		check_line("ok", "levels", "user and kernel");
+	else if (c->tree.users)
+		check_line("note", "levels",
+			"user; for the kernel's, have root run `sysctl "
+			"kernel.perf_event_paranoid=1`");
 	else
 		check_line("note", "levels",
 			"user; for the kernel's, have root add you to config/sys_group, or write "
@@ -172,7 +174,8 @@ static int check_find_cpu(const struct tree *t, const char *type)
 	while ((line = slice_cut(&rest, '\n')).n)
 		if (cpus_parse(line, &cpu) && !cpu.thread && (!*type || slice_is(cpu.type, type)) &&
 			(cpu.state == CPUS_FREE || cpu.state == CPUS_IN_USE ||
-				cpu.state == CPUS_ONLINE))
+				cpu.state == CPUS_ONLINE ||
+				(cpu.state == CPUS_UNREADABLE && t->users)))
 			return cpu.id;
 	return -1;
 }

@@ -3,10 +3,14 @@
 
 #include <grp.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "tools/pfm/events/event.h"
@@ -104,13 +108,36 @@ static bool machine_in_group(const char *group)
 	return getegid() == gid;
 }
 
+/* Ids are compared as this user namespace shows them: root of a container is not the machine's. */
+static bool machine_owns(const struct tree *t)
+{
+	struct stat st;
+
+	return fstat(t->dir, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* Whether the kernel lets this user count no more than the user level. */
+static bool machine_forbids_kernel(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	CLEANUP_CLOSE int fd =
+		(int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0;
+}
+
 unsigned machine_levels(const struct tree *t)
 {
 	char allowed[32] = "", group[32] = "";
 	struct err e;
 
-	if (geteuid() == 0)
-		return EVENT_USER | EVENT_KERNEL;
+	if (machine_owns(t))
+		return t->users && machine_forbids_kernel() ? EVENT_USER
+							    : EVENT_USER | EVENT_KERNEL;
 	file_read_line(t->dir, "config/allow_kernel", allowed, sizeof(allowed), &e);
 	file_read_line(t->dir, "config/sys_group", group, sizeof(group), &e);
 	if (strcmp(allowed, "any") == 0 ||

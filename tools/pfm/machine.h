@@ -23,7 +23,8 @@ enum { MACHINE_USER_ROOM = 96 };
 const char *machine_user(const struct tree *t, const struct pfm_pmu *pmu, uint64_t counters,
 	char room[MACHINE_USER_ROOM]);
 
-/* The levels at which this process may count, by config/allow_kernel: EVENT_USER, EVENT_KERNEL. */
+/* The levels at which this process may count, by config/allow_kernel or, for a daemon of the user,
+ * by the kernel: EVENT_USER, EVENT_KERNEL. */
 unsigned machine_levels(const struct tree *t);
 
 #endif

@@ -69,10 +69,15 @@ static const struct iovec *passthrough_complete_reply(
 static ssize_t passthrough_read(int fd, void *buf, size_t size, void *userdata)
 {
 	struct fs *fs = userdata;
+	struct fuse_in_header *in = buf;
 	ssize_t n = read(fd, buf, size);
 
-	if (n > 0)
-		passthrough_note_request(&session_of(fs)->passthrough, buf, (size_t)n);
+	if (n <= 0)
+		return n;
+	/* The rights of root in the mount are its owner's. */
+	if (in->uid == fs->owner)
+		in->uid = 0;
+	passthrough_note_request(&session_of(fs)->passthrough, buf, (size_t)n);
 	return n;
 }
 

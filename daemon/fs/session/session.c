@@ -34,11 +34,34 @@
 #include "daemon/fs/session/ops.h"
 #include "daemon/fs/session/privhelper.h"
 
+static bool session_mounts(const struct session *s)
+{
+	return s->opts->connection < 0;
+}
+
+static int session_connect(const struct session *s, struct err *e)
+{
+	int fd = s->opts->connection;
+
+	if (session_mounts(s))
+		return mount_fuse(s->opts->mountpoint, s->opts->mount_opts, e);
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(
+			e, errno, "descriptor %d: %s: pass an open /dev/fuse", fd, err_name(errno));
+	return fd;
+}
+
+static void session_unmount(const struct session *s)
+{
+	if (session_mounts(s))
+		umount2(s->opts->mountpoint, MNT_DETACH);
+}
+
 static int session_mount(struct session *s, struct err *e)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char path[32];
-	int fd = mount_fuse(s->opts->mountpoint, s->opts->mount_opts, e);
+	int fd = session_connect(s, e);
 
 	if (fd < 0)
 		return fd;
@@ -48,7 +71,7 @@ static int session_mount(struct session *s, struct err *e)
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	if (!s->se || (passthrough_attach(s->se, fd) < 0 && fuse_session_mount(s->se, path) < 0)) {
 		close(fd);
-		umount2(s->opts->mountpoint, MNT_DETACH);
+		session_unmount(s);
 		if (s->se)
 			fuse_session_destroy(s->se);
 		return err_set(e, ENOMEM, "libfuse cannot make a session");
@@ -280,7 +303,8 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	engine_drain(s->fs.eng);
 	while (deferred_run(&s->fs) || requests_answer_interrupted(&s->fs))
 		;
-	privhelper_end(s->privhelper);
+	if (s->privhelper)
+		privhelper_end(s->privhelper);
 	s->privhelper = NULL;
 	free(buf.mem);
 	return rc;
@@ -296,9 +320,10 @@ static int session_serve(struct session *s, struct err *e)
 	rc = session_mount(s, e);
 	if (rc < 0)
 		return rc;
-	rc = privhelper_start(s->opts->mountpoint, &s->privhelper, e);
+	if (session_mounts(s))
+		rc = privhelper_start(s->opts->mountpoint, &s->privhelper, e);
 	if (rc < 0)
-		umount2(s->opts->mountpoint, MNT_DETACH);
+		session_unmount(s);
 	else
 		rc = session_serve_mount(s, wake, e);
 	fuse_session_destroy(s->se);
@@ -342,12 +367,14 @@ static void session_init(struct session *s, struct backend *be, const struct con
 	struct fs *fs = &s->fs;
 
 	s->opts = opts;
-	s->passthrough.wanted = !opts->nopassthrough;
+	/* It takes the privhelper. */
+	s->passthrough.wanted = !opts->nopassthrough && session_mounts(s);
 	s->memory_ops = (struct shared_ops){
 		.back = session_back, .unback = session_unback, .store = session_store, .arg = s};
 	fs->be = be;
 	fs->config = *config;
 	fs->owner = getuid();
+	fs->group = session_mounts(s) ? 0 : getgid();
 	fs->timer_ns = session_timer_resolution(be);
 	fs->memory.ops = &s->memory_ops;
 	clock_gettime(CLOCK_REALTIME, &fs->born);

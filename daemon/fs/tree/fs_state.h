@@ -45,6 +45,7 @@ struct fs {
 	uint64_t timer_ns;
 	/* The owner of all files outside of contexts. */
 	uid_t owner;
+	gid_t group;
 	struct timespec born;
 
 	/* Open files. */

@@ -138,8 +138,8 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_ino = node_ino(call),
 		.st_mode = row->mode,
 		.st_nlink = row->is ? 2 : 1,
-		.st_uid = ctx ? ctx->id.uid : call->fs->owner,
-		.st_gid = ctx ? ctx->id.gid : 0,
+		.st_uid = ctx && ctx->id.uid ? ctx->id.uid : call->fs->owner,
+		.st_gid = ctx ? ctx->id.gid : call->fs->group,
 		.st_size = node_size(call),
 		/* Programs such as wc -c take a size up to that of a block for a mere estimate. */
 		.st_blksize = node_text_size(call),

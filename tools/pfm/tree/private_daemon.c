@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/own_build.h"
+#include "tools/pfm/tree/user_mount.h"
 
 /* A directory that each system has, and that the daemon does not need. */
 #define PRIVATE_POINT "/mnt"
@@ -27,8 +28,8 @@
 /* Between two looks for the mount. */
 static const struct timespec private_pause = {.tv_nsec = 500000};
 
-/* In the child: becomes the daemon. Says in @log why it cannot. */
-static void private_exec(pid_t parent, const char *backend, int log)
+/* In the child: becomes the daemon, which serves @mountpoint. Says in @log why it cannot. */
+static void private_exec(pid_t parent, const char *backend, const char *mountpoint, int log)
 {
 	char option[64], built[PATH_MAX];
 	sigset_t none;
@@ -42,16 +43,30 @@ static void private_exec(pid_t parent, const char *backend, int log)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		fprintf(stderr, "perfmonfs: a mount namespace: %s\n", err_name(errno));
-	else {
-		if (own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", built))
-			execl(built, "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
-		execlp("perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
-		execl(SBINDIR "/perfmonfs", "perfmonfs", "-f", option, PRIVATE_POINT, (char *)NULL);
-		fprintf(stderr, "perfmonfs: %s: the daemon is not in PATH\n", err_name(errno));
-	}
+	if (own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", built))
+		execl(built, "perfmonfs", "-f", option, mountpoint, (char *)NULL);
+	execlp("perfmonfs", "perfmonfs", "-f", option, mountpoint, (char *)NULL);
+	execl(SBINDIR "/perfmonfs", "perfmonfs", "-f", option, mountpoint, (char *)NULL);
+	fprintf(stderr, "perfmonfs: %s: the daemon is not in PATH\n", err_name(errno));
 	_exit(1);
+}
+
+static void private_exec_root(pid_t parent, const char *backend, int log)
+{
+	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+		private_exec(parent, backend, PRIVATE_POINT, log);
+	dprintf(log, "a mount namespace: %s: it takes CAP_SYS_ADMIN, which containers withhold\n",
+		err_name(errno));
+	_exit(1);
+}
+
+static void private_exec_user(pid_t parent, const char *backend, int connection, int log)
+{
+	char mountpoint[32];
+
+	/* The copy is open in the daemon. */
+	snprintf(mountpoint, sizeof(mountpoint), "/dev/fd/%d", dup(connection));
+	private_exec(parent, backend, mountpoint, log);
 }
 
 /* The mount's root, seen through the daemon's namespace; -1 while it is not mounted. */
@@ -86,24 +101,54 @@ static int private_sentence(int log, struct err *e)
 		e, ENXIO, "%s", *text ? text : "the private daemon has ended without a word");
 }
 
+static int private_log(struct err *e)
+{
+	int log = memfd_create("perfmonfs", MFD_CLOEXEC);
+
+	return log < 0 ? err_set(e, errno, "memfd_create: %s", err_name(errno)) : log;
+}
+
 int private_start(struct private_daemon *d, const char *backend, struct err *e)
 {
-	CLEANUP_CLOSE int log = memfd_create("perfmonfs", MFD_CLOEXEC);
+	CLEANUP_CLOSE int log = private_log(e);
 	pid_t parent = getpid();
 
 	if (log < 0)
-		return err_set(e, errno, "memfd_create: %s", err_name(errno));
+		return log;
 	d->pid = fork();
 	if (d->pid < 0)
 		return err_set(e, errno, "fork: %s", err_name(errno));
 	if (d->pid == 0)
-		private_exec(parent, backend, log);
+		private_exec_root(parent, backend, log);
 	while ((d->dir = private_root(d->pid)) < 0) {
 		if (waitpid(d->pid, NULL, WNOHANG) == d->pid)
 			return private_sentence(log, e);
 		nanosleep(&private_pause, NULL);
 	}
 	return 0;
+}
+
+int private_start_user(struct private_daemon *d, const char *backend, struct err *e)
+{
+	CLEANUP_CLOSE int log = private_log(e);
+	struct user_mount m;
+	pid_t parent = getpid();
+
+	if (log < 0 || user_mount_make(&m, e) < 0)
+		return -e->no;
+	d->dir = m.root;
+	d->pid = fork();
+	if (d->pid == 0)
+		private_exec_user(parent, backend, m.connection, log);
+	/* So that the connection ends with the daemon, and no request waits for an answer. */
+	close(m.connection);
+	if (d->pid > 0 && faccessat(d->dir, "version", R_OK, 0) == 0)
+		return 0;
+	close(d->dir);
+	if (d->pid < 0)
+		return err_set(e, errno, "fork: %s", err_name(errno));
+	private_stop(d->pid);
+	return private_sentence(log, e);
 }
 
 void private_stop(pid_t daemon)

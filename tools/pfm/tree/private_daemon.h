@@ -18,6 +18,9 @@ struct private_daemon {
  */
 int private_start(struct private_daemon *d, const char *backend, struct err *e);
 
+/* For a user other than root: the daemon has no rights but that user's. */
+int private_start_user(struct private_daemon *d, const char *backend, struct err *e);
+
 /* Ends it, and waits for the end: all registers are restored then. */
 void private_stop(pid_t daemon);
 

@@ -11,6 +11,7 @@
 
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/mounts.h"
+#include "tools/pfm/tree/namespace.h"
 #include "tools/pfm/tree/private_daemon.h"
 
 static int tree_open_at(struct tree *t, const char *path, struct err *e)
@@ -43,6 +44,20 @@ static int tree_open_private(struct tree *t, struct err *e)
 	return 0;
 }
 
+/* Only the perf backend can count with a user's rights. */
+static int tree_open_users(struct tree *t, struct err *e)
+{
+	struct private_daemon d = {.dir = -1};
+
+	if (private_start_user(&d, "perf", e) < 0)
+		return err_prefix(
+			e, "perfmonfs is not mounted, and a daemon of your own cannot serve");
+	t->dir = d.dir;
+	t->daemon = d.pid;
+	t->users = true;
+	return 0;
+}
+
 static int tree_check_version(struct tree *t, struct err *e)
 {
 	char line[128];
@@ -68,12 +83,7 @@ static int tree_find(struct tree *t, const char *mount, struct err *e)
 		return tree_open_at(t, mount, e);
 	if (mounts_find(t->found))
 		return tree_open_at(t, t->found, e);
-	if (geteuid() == 0)
-		return tree_open_private(t, e);
-	return err_set(e, ENOENT,
-		"perfmonfs is not mounted: have root run `systemctl start perfmonfs` or `perfmonfs "
-		"/mnt`, "
-		"or run pfm as root");
+	return namespace_root_of_machine() ? tree_open_private(t, e) : tree_open_users(t, e);
 }
 
 int tree_open(struct tree *t, const char *mount, struct err *e)

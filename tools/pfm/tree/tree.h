@@ -19,14 +19,14 @@ struct tree {
 	/* The mount that was there, if neither --mount nor PERFMONFS names it; otherwise "". */
 	char found[PATH_MAX];
 	pid_t daemon;  /* of the mount that tree_open() has made; 0 if it was there */
+	bool users;    /* that daemon has the rights of a user other than root */
 	bool fallback; /* that daemon is not the one of the msr backend, for @reason */
 	struct err reason;
 };
 
 /*
  * Opens @mount; with NULL, the mount that PERFMONFS names, or else the first one that there is.
- * Without any, root gets one of its own, which no other process sees and which ends with this
- * process.
+ * Without any, makes one that no other process sees and that ends with this process.
  */
 int tree_open(struct tree *t, const char *mount, struct err *e);
 
