@@ -128,9 +128,9 @@ mistakes() {
 @test "the kernel's events of both levels, for users of user level: the setting, and another event" {
 	serve --backend=perf
 	put ok "$MNT/config/allow_kernel" root
-	run -125 as nobody pfm stat -m "$MNT" -e task-clock true
+	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat -m "$MNT" -e task-clock true
 	[[ $output == *"task-clock: "*"config/allow_kernel"*page-faults ]]
-	run -125 as nobody pfm record -m "$MNT" -e cs true
+	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -m "$MNT" -e cs true
 	[[ $output == *"cs: "*"config/allow_kernel"*page-faults ]]
 }
 

@@ -466,6 +466,25 @@ with_max_rate() {
 	[ ! -e new ]
 }
 
+@test "the last line: how many samples, where, and what shows them; an older file is kept" {
+	serve --backend=perf
+	echo older >pfm.data
+	run -0 --separate-stderr pfm record -e page-faults -c 1 true
+	[[ $stderr =~ ^pfm\ record:\ ([0-9]+)\ samples\ in\ pfm.data:\ pfm\ report$ ]]
+	[ "$(cat pfm.data.old)" = older ]
+	pfm report | grep -q " ${BASH_REMATCH[1]} samples"
+	run -0 --separate-stderr pfm record -g -e page-faults -c 1 -o a true
+	[[ $stderr == "pfm record: "*" samples in a: pfm report --tree a" ]]
+	run -0 --separate-stderr pfm record -e page-faults -c 1000000000 -o a true
+	[[ $stderr == "pfm record: no samples: "*"-F or -c" ]]
+	[ -s a.old ]
+	pfm record -e page-faults -c 1 -o - true 2>said | pfm report - >/dev/null
+	[ ! -s said ]
+	mkdir pfm.data.old.old
+	run -125 pfm record -e page-faults -o pfm.data.old true
+	[[ $output == *"pfm.data.old.old: EISDIR"* ]]
+}
+
 # can_be_reported: what was recorded before it went wrong
 can_be_reported() {
 	pfm report recorded --sort=command >flat

@@ -310,10 +310,22 @@ has_shown() {
 		size 2 5
 		shows \Athrea\nq: qu\Z
 		size 50 200
-		shows ^    PID    task-clock context-switc .* COMMAND$
+		shows ^    PID    task-clock context-switches .* COMMAND$
 		key b
 		shows ^    TID
 		key x
+		key q
+		ends 0
+	END
+	no_contexts
+}
+
+# Until the first table, a line says when it comes.
+@test "perf: a terminal: CPUs, by events that tell them apart" {
+	serve --backend=perf
+	"$BATS_TEST_DIRNAME/terminal.py" 24 200 pfm top -I 100000 <<-'END'
+		shows ^  the first table comes after 100000 ms$
+		shows ^    CPU context-switches cpu-migrations   page-faults  major-faults$
 		key q
 		ends 0
 	END

@@ -242,7 +242,7 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	/* Those of NetBurst are in the event file. */
 	if (event_may_be_libpfm(pmu, l.source) && (l.source.n || !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
-	if (!l.source.n && !list_groups(&l, groups) && !l.word.n)
+	if (!l.source.n && !list_groups(&l, groups) && groups->n && !l.word.n)
 		fputs("pfm list: no groups: each has an event that this PMU lacks\n", stderr);
 	if (l.n)
 		return 0;

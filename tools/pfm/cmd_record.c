@@ -23,6 +23,7 @@
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
+#include "tools/pfm/text/digits.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -35,6 +36,7 @@ enum {
 	RECORD_STACKS = 4, /* times larger for stacks */
 };
 
+static const char record_file[] = "pfm.data";
 static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 
 struct record_options {
@@ -162,7 +164,7 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 {
 	int opt;
 
-	*o = (struct record_options){.file = "pfm.data"};
+	*o = (struct record_options){.file = record_file};
 	while ((opt = options_next(&cmd_record, argc, argv, e)) != 0)
 		if (opt < 0 || record_option(o, opt, e) < 0)
 			return -e->no;
@@ -452,6 +454,27 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
+/* What there is now, and what to type. Standard output is read by a program. */
+static void record_tell(const struct recorder *r, const struct record_options *o)
+{
+	const bool named = strcmp(o->file, record_file) != 0;
+	char samples[DIGITS_ROOM];
+
+	if (r->track.losses)
+		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
+	if (strcmp(o->file, "-") == 0)
+		return;
+	if (!r->track.samples)
+		fprintf(stderr,
+			"pfm record: no samples: less than a period was counted: give a shorter "
+			"one, by -F or -c\n");
+	else
+		fprintf(stderr, "pfm record: %s sample%s in %s: pfm report%s%s%s\n",
+			digits_grouped(samples, r->track.samples), r->track.samples == 1 ? "" : "s",
+			o->file, o->stacks ? " --tree" : "", named ? " " : "",
+			named ? o->file : "");
+}
+
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
 	const struct signals *signals, struct err *e)
 {
@@ -473,8 +496,8 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		*e = closing;
 		end = -closing.no;
 	}
-	if (end > 0 && r.track.losses)
-		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
+	if (end > 0)
+		record_tell(&r, o);
 	if (end < 0 && started)
 		return record_failed(l, signals, e);
 	return end < 0 ? end : record_status(l, end, signals);

@@ -177,9 +177,21 @@ static int top_sort_column(struct top_run *r, struct err *e)
 		       : err_set(e, EINVAL, "-s %s: give one of the events, or id", r->sort);
 }
 
+/* The time that passes on a CPU says nothing of what it does. */
+static void top_choose_events(struct top_run *r)
+{
+	bool chosen = r->wanted.events || r->wanted.group || r->top.where.kind != PLACE_CPU;
+
+	if (!chosen && strcmp(r->tree.backend, "perf") == 0)
+		r->wanted.events = "context-switches,cpu-migrations,page-faults,major-faults";
+}
+
 static int top_plan(struct top_run *r, struct err *e)
 {
-	int rc = load_plans(&r->wanted, &r->tree, &r->pmus, NULL, &r->groups, &r->plans, e);
+	int rc;
+
+	top_choose_events(r);
+	rc = load_plans(&r->wanted, &r->tree, &r->pmus, NULL, &r->groups, &r->plans, e);
 
 	if (rc == 0)
 		rc = plan_assign(&r->plans.all[0], &r->pmus.common, false, e);
@@ -336,6 +348,9 @@ static int top_draw(struct top_run *r, struct err *e)
 	else
 		top_page_head(r, &t);
 	top_line(r, &t, -1);
+	if (!top_rows(r))
+		text_printf(&t, "\n  the first table comes after %llu ms",
+			(unsigned long long)(r->interval_ns / 1000000));
 	for (unsigned i = 0; i < top_rows(r) && i < room; i++) {
 		text_printf(&t, "\n");
 		top_line(r, &t, (int)i);

@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DATA_BUF = DATA_SIZE_MAX };
@@ -26,8 +29,27 @@ int data_create(struct data_writer *w, const char *path, struct err *e)
 	return 0;
 }
 
+/* An older file is kept as PATH.old. Devices and pipes are written. */
+static int data_keep_old(const char *path, struct err *e)
+{
+	char old[PATH_MAX];
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old))
+		return err_set(e, ENAMETOOLONG, "-o: a path of more than %d bytes", PATH_MAX - 5);
+	if (rename(path, old) < 0)
+		return err_set(e, errno,
+			"cannot keep the older %s as %s.old: %s (-o FILE names another)", path,
+			path, err_name(errno));
+	return 0;
+}
+
 static int data_open(struct data_writer *w, struct err *e)
 {
+	if (!w->to_stdout && data_keep_old(w->path, e) < 0)
+		return -e->no;
 	w->fd = w->to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			     : open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (w->fd >= 0)

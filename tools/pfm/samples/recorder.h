@@ -46,7 +46,9 @@ enum recorder_end {
 	RECORDER_SIGNALLED,
 };
 
-/* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() replaces an older one.
+/*
+ * Begins the file @path, with the lines KEY VALUE of @info. recorder_start() keeps an older one as
+ * PATH.old.
  */
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const struct data_event *event, const char *name, const char *info, struct err *e);

@@ -38,12 +38,24 @@ void table_sort(const struct table *table, struct top *t)
 
 /* --- Lines */
 
-/* The width of an event's column; on a terminal, names are cut to that of a value. */
-static int table_width(const struct table *table, const struct pfm_event *event)
+/* The width of an event's column with its whole name. */
+static int table_full_width(const struct pfm_event *event)
 {
 	int n = (int)strlen(event->name);
 
-	return table->columns || n < TABLE_VALUE ? TABLE_VALUE : n;
+	return n < TABLE_VALUE ? TABLE_VALUE : n;
+}
+
+/* The width of an event's column; names are cut to that of a value on a terminal that is too narrow
+ * for all of them. */
+static int table_width(const struct table *table, const struct plan *plan, unsigned event)
+{
+	unsigned all = TABLE_ID + TABLE_NAME;
+
+	for (unsigned i = 0; i < plan->n; i++)
+		all += (unsigned)table_full_width(&plan->events[i]) + 1;
+	return table->columns && all > table->columns ? TABLE_VALUE
+						      : table_full_width(&plan->events[event]);
 }
 
 /* The events that leave room for names; one in any case. */
@@ -79,8 +91,8 @@ void table_header(struct text *out, const struct table *table, const struct plan
 {
 	text_printf(out, "%*s", TABLE_ID - 1, table->id);
 	for (unsigned i = 0; i < table_events(table, plan); i++)
-		text_printf(out, " %*.*s", table_width(table, &plan->events[i]),
-			table_width(table, &plan->events[i]), plan->events[i].name);
+		text_printf(out, " %*.*s", table_width(table, plan, i), table_width(table, plan, i),
+			plan->events[i].name);
 	if (table->commands)
 		text_printf(out, " COMMAND");
 }
@@ -107,7 +119,7 @@ void table_row(struct text *out, const struct table *table, const struct plan *p
 
 	text_printf(out, "%*d", TABLE_ID - 1, row->id);
 	for (unsigned i = 0; i < table_events(table, plan); i++)
-		text_printf(out, " %*s", table_width(table, &plan->events[i]),
+		text_printf(out, " %*s", table_width(table, plan, i),
 			table_rate(room, plan->events[i].name, row->rates[i]));
 	if (row->name[0])
 		text_printf(out, " %s", row->name);
