@@ -75,12 +75,12 @@ tests_of() {
 	tests_of Threads
 }
 
-@test "README's loop goes on after each overflow" {
+@test "the loop of doc/python.md goes on after each overflow" {
 	local root
 
 	root=$(realpath "$BATS_TEST_DIRNAME/../..")
 	serve --backend=sim --clock=real
-	sed -n '/^```python/,/^```$/p' "$root/README.md" | sed "/^\`\`\`/d; s|/mnt|$MNT|" >"$BATS_TEST_TMPDIR/loop.py"
+	sed -n '/^```python/,/^```$/p' "$root/doc/python.md" | sed "/^\`\`\`/d; s|/mnt|$MNT|" >"$BATS_TEST_TMPDIR/loop.py"
 	PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1 run -0 bounded python3 "$BATS_TEST_TMPDIR/loop.py"
 	[ "${#lines[@]}" = 10 ]
 }

@@ -159,7 +159,7 @@ try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3
 	man 5 perfmonfs | grep -w RECIPES
 	man 8 perfmonfs | grep /usr/local/lib/perfmonfs"
 try "README and licence" inside "cd /usr/local/share/doc/perfmonfs
-	ls README.md LICENSE fs-layout.md"
+	ls README.md NEWS LICENSE fs-layout.md doc/tasks.md"
 # Not by ninja, which would set the build up again if its sources are newer.
 try "it is uninstalled" inside "cd '$build'
 	meson --internal uninstall"

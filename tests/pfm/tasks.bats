@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Types what README's table says for each task, with a command, a process and files for its capitals.
+# Types what README.md and doc/tasks.md say for each task, with a command, a process and files for their
+# capitals.
 
 load common
 
-README=$BATS_TEST_DIRNAME/../../README.md
+TOP=$BATS_TEST_DIRNAME/../..
+README=$TOP/README.md
+TASKS=$TOP/doc/tasks.md
 
 setup() {
 	bench_setup
@@ -17,14 +20,14 @@ teardown() {
 	bench_teardown
 }
 
-# task WORDS: what the row that begins with "| WORDS" has in backquotes, a line each
+# task WORDS [DOCUMENT]: what the row that begins with "| WORDS" has in backquotes, a line each
 task() {
 	local events
 	# More than the 16 counters of the perf backend.
 	events=$(printf 'page-faults,%.0s' {1..20})minor-faults
 
 	# shellcheck disable=SC2016
-	output=$(grep -F "| $1" "$README" | cut -d'|' -f3 | grep -o '`[^`]*`' | tr -d '`' | sed \
+	output=$(grep -F "| $1" "${2-$TASKS}" | cut -d'|' -f3 | grep -o '`[^`]*`' | tr -d '`' | sed \
 		-e "s|COMMAND|ls -R /usr/share/doc|; s|PID|$SLEEPER|; s|EVENTS|$events|" \
 		-e "s|PROGRAM|$BUILD/examples/regions 10|; s|FILE|$BATS_TEST_TMPDIR/data|; s|/mnt|$MNT|")
 	[ -n "$output" ]
@@ -52,14 +55,18 @@ sleeper() {
 	until_ok grep -qx sleep "/proc/$SLEEPER/comm"
 }
 
-@test "README: commands, processes, CPUs" {
+has_second_cpu() {
+	[ "$(awk '$1 == "processor" && $3 == 1' /proc/cpuinfo | wc -l)" != 0 ]
+}
+
+@test "commands, processes, CPUs" {
 	serve --backend=perf
 	sleeper
 	task "count a command,"
 	types 1 "$counted"
 	task "count a process,"
 	types 1 "$counted"
-	[ "$(awk '$1 == "processor" && $3 == 1' /proc/cpuinfo | wc -l)" = 0 ] || {
+	! has_second_cpu || {
 		task "count a CPU"
 		types 1 "$counted"
 	}
@@ -70,7 +77,7 @@ sleeper() {
 	types 1 "^CPU "
 }
 
-@test "README: more events than counters" {
+@test "more events than counters" {
 	serve --backend=perf
 	task "count more events"
 	types 2 "^ +[0-9][0-9,]* +minor-faults "
@@ -79,7 +86,7 @@ sleeper() {
 	types 1 "page-faults .*\[[0-9]+ %\]|<lost>"
 }
 
-@test "README: profiles" {
+@test "profiles" {
 	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
 		skip "the kernel does not let us know who is running"
 	serve --backend=perf
@@ -88,20 +95,20 @@ sleeper() {
 	types 2 "^# command: ls -R"
 }
 
-@test "README: parts of a program" {
+@test "parts of a program" {
 	serve --backend=perf
 	task "count parts of a program"
 	types 1 "^all: 6 calls, "
 }
 
-@test "README: a container" {
+@test "a container" {
 	unshare --user --map-root-user --mount --pid --fork true 2>/dev/null || skip "no user namespaces here"
 	serve --backend=perf
 	task "count in a container"
 	types 1 "$counted"
 }
 
-@test "README: a group, and the simulated PMU" {
+@test "a group, and the simulated PMU" {
 	serve --backend=perf
 	task "let a group count CPUs"
 	types 1
@@ -113,4 +120,59 @@ sleeper() {
 	run -0 bounded bash -c "${LINES_TYPED[1]}"
 	grep -qE '^ +[1-9][0-9,]* +instructions ' <<<"$output"
 	umount "$MNT"
+}
+
+@test "README: the table" {
+	serve --backend=perf
+	sleeper
+	task "count a command" "$README"
+	types 1 "$counted"
+	task "count a process, or a CPU" "$README"
+	types 1 "$counted"
+	! has_second_cpu || types 2 "$counted"
+	task "see what can be counted" "$README"
+	types 1 "page-faults"
+	types 2
+	task "know what has the counters" "$README"
+	types 1 "^CPU "
+}
+
+@test "README: a profile" {
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
+		skip "the kernel does not let us know who is running"
+	serve --backend=perf
+	task "know where a command" "$README"
+	types 1
+	types 2 "^# command: ls -R"
+}
+
+@test "README: the command of its picture" {
+	serve --backend=perf
+	mapfile -t LINES_TYPED < <(sed -n '/^```text/,/^```$/s/^# //p' "$README")
+	[ ${#LINES_TYPED[@]} = 1 ]
+	types 1 "$counted"
+}
+
+# The other lines are typed by CI (tests/run), tests/install (the rest of the indented ones),
+# tests/fs/recipes.bats (the session) and tests/fs/env.bats (pfm-env).
+@test "README: no line to type is left without a test" {
+	run -0 grep -oE '^    [^ ].*|`(pfm[a-z-]*|perfmonfs|sudo) [^`]*`' "$README"
+	is "\`pfm stat\`
+\`pfm record -g\`
+\`pfm report\`
+\`perfmonfs --backend=perf /mnt\`
+    sudo ./contrib/quickstart     # a minute or two: counts, samples, mounts, and says what to type next
+    sudo ./tests/run              # the tests: about five minutes on two CPUs
+\`pfm stat COMMAND\`
+\`pfm record -o FILE COMMAND\`
+\`pfm report FILE\`
+\`pfm stat -p PID -- sleep 1\`
+\`pfm stat -C 1 -- sleep 1\`
+\`pfm list\`
+\`pfm check\`
+\`pfm who\`
+    meson setup build && ninja -C build && sudo ninja -C build install
+    dpkg-buildpackage -us -uc -b && sudo apt install ../*perfmonfs*.deb
+\`sudo systemctl enable --now perfmonfs\`
+\`pfm-env COMMAND\`"
 }
