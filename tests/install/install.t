@@ -63,17 +63,47 @@ quickstart() {
 	local clone=$work/clone
 
 	mkdir -p "$clone/contrib" "$work/stub"
-	cp contrib/quickstart "$clone/contrib"
+	cp contrib/quickstart contrib/packages "$clone/contrib"
 	# shellcheck disable=SC2016
-	printf '#!/bin/sh\nmkdir -p "$2/meson-info" "$2/daemon"\n' >"$work/stub/meson"
-	printf '#!/bin/sh\ncp %q build/daemon/\n' "$BUILD/daemon/perfmonfs" >"$work/stub/ninja"
+	printf '#!/bin/sh\nmkdir -p "$2/meson-info" "$2/daemon" "$2/tools/pfm"\n' >"$work/stub/meson"
+	printf '#!/bin/sh\ncp %q build/daemon/\ncp %q build/tools/pfm/\nln -sf tools/pfm/pfm build/pfm\n' \
+		"$BUILD/daemon/perfmonfs" "$BUILD/tools/pfm/pfm" >"$work/stub/ninja"
 	chmod +x "$work"/stub/*
+	findmnt -rno TARGET -t fuse.perfmonfs | while read -r mount; do
+		umount -l "$mount"
+	done
 	mkdir "$clone/build" # as left by a quickstart of before
 	chown 65534:65534 "$clone" "$clone/contrib"
 	PATH=$work/stub:$PATH env -u BUILD "$clone/contrib/quickstart" >"$work/quickstart" || return
 	cat "$work/quickstart"
 	find "$clone/build" ! -user 65534
-	grep '^== next' "$work/quickstart" && [ -z "$(find "$clone/build" ! -user 65534)" ]
+	grep '^== next' "$work/quickstart" && [ -z "$(find "$clone/build" ! -user 65534)" ] &&
+		[ "$(grep -cE '^ +[0-9.]+% +[0-9]+ +perl ' "$work/quickstart")" = 5 ] &&
+		grep -E '^[0-9]+$' "$work/quickstart"
+}
+
+# next_lines HOME COMMAND...: types what quickstart has said is next for all users, after COMMAND
+next_lines() {
+	local home=$work/$1 line n=0
+
+	shift
+	mkdir "$home" && chmod 777 "$home" && cd "$work/clone" || return
+	while read -r line; do
+		echo "$line"
+		HOME=$home "$@" bash -c "$line" || return
+		n=$((n + 1))
+	done < <(sed -n '/^== next, here/,/^== next, as root/s/^   //p' "$work/quickstart")
+	[ "$n" -ge 5 ]
+}
+
+next_lines_of_root() {
+	next_lines root_home env && bash -e -c "$(sed -n '/^== next, as root/,$s/^   //p' "$work/quickstart" | grep perfmon)"
+}
+
+# As udev has it, everybody may open the device.
+next_lines_of_user() {
+	mknod -m 666 "$work/fuse" c 10 229 && mount --bind "$work/fuse" /dev/fuse &&
+		next_lines user_home setpriv --reuid=65534 --regid=65534 --clear-groups
 }
 
 # In a home that others cannot enter, with one test, which needs another user to come in.
@@ -166,7 +196,10 @@ try "it is uninstalled" inside "cd '$build'
 try "nothing is left" diff "$work/before" <(files)
 try "tests/run works in a private home, and leaves nothing of root's there" private_home
 if "$BUILD/daemon/perfmonfs" --check --backend=perf >/dev/null; then
-	try "quickstart leaves nothing of root's in a user's clone, and says what is next" quickstart
+	try "quickstart counts, leaves nothing of root's in a user's clone, and says what is next" quickstart
+	try "what it says is next works for root" next_lines_of_root
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ] ||
+		try "and for the owner of the clone" next_lines_of_user
 else
 	n=$((n + 1))
 	echo "ok $n - quickstart # SKIP the perf backend cannot run here"
