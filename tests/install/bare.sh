@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Sourced by tests of installations: a bare Debian below $root, in a mount namespace of its own and thrown
-# away at the end, and functions to test in it. ROOT is the bare system, a directory, which is made if it
-# does not exist and not changed. It has the packages to run perfmonfs and to compile a client of it, meson,
-# which installs, and systemd, which package.t starts in a virtual machine.
+# away at the end, and functions to test in it. ROOT is the bare system, a directory, which is made of the
+# release SUITE (default: the host's) if it does not exist, and not changed. It has the packages to run
+# perfmonfs and to compile a client of it, meson, which installs, and systemd, which package.t starts in a
+# virtual machine.
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../.." || exit 1
 packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config
@@ -25,7 +26,7 @@ if [ "${1-}" != in_namespace ]; then
 	if [ ! -d "$ROOT" ] || [ "$(cat "$ROOT.packages" 2>/dev/null)" != "$packages" ]; then
 		command -v mmdebstrap >/dev/null || skip "needs mmdebstrap"
 		# shellcheck source=/dev/null
-		suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+		suite=${SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME-}")}
 		rm -rf "$ROOT.new"
 		mmdebstrap --quiet --variant=minbase --include=$packages "$suite" "$ROOT.new" >"$ROOT.log" 2>&1 ||
 			skip "no bare system: $(tail -n 1 "$ROOT.log")"
