@@ -274,14 +274,8 @@ checked() {
 @test "start-up errors: one line, with the thing and the errno" {
 	fails 1 perfmonfs -f --backend=vax "$MNT"
 	mentions vax EINVAL
-	fails 1 perfmonfs -f --backend=sim:z80 "$MNT"
-	mentions z80 --help
-	fails 1 perfmonfs -f "--dev=$BATS_TEST_TMPDIR/none" "$MNT"
-	mentions "$BATS_TEST_TMPDIR/none" ENOENT
 	fails 1 perfmonfs -f "--dev=$CPU" "$MNT"
 	mentions "$CPU"
-	fails 1 perfmonfs -f --backend=sim --pmu=none-such "$MNT"
-	mentions none-such
 	fails 1 perfmonfs -f --backend=sim "$BATS_TEST_TMPDIR/none"
 	mentions "$BATS_TEST_TMPDIR/none" ENOENT
 	fails 1 perfmonfs -f --backend=sim "$BATS_TEST_TMPDIR/text"
@@ -559,30 +553,4 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", sys.argv[1])' "$
 		perfmonfs "--pmu-check=$file"
 		grep -q '^# Manual: [A-Z].*[0-9A-Z]' "$file"
 	done
-}
-
-@test "a register that only selects: written with the context's PMCs, and restored" {
-	serve_msrsim --clock=script --model=skylake
-	probe 8 pwrite "$CPU/1/msr" 0x1a6 0200010000000000
-	serve --backend=msr "--dev=$CPU"
-	[ "$(cat "$MNT/pmu/name")" = skylake ]
-	grep -q "^19 OFFCORE_RSP0 msr 0x1a6 .* core$" "$MNT/pmu/pmcs"
-	new a
-	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x11001"
-	ctl "load cpu=1"
-	ctl start
-	[ "$(msr 1 0x1a6)" = 0100010000000000 ]
-	echo 1000000 >"$CPU/sim/advance"
-	ctl stop
-	[ "$(cut -d " " -f 1 "$C/pmd/0")" -gt 0 ]
-	new b
-	put ok "$C/regs" "pmc0 0x4101b7\npmc19 0x10002"
-	refused EBUSY "load cpu=0" "CPU 1 has 0x10001 in it"
-	put ok "$C/pmc/19" 0x11001
-	ctl "load cpu=0"
-	rmdir "$MNT/ctx/a"
-	[ "$(msr 1 0x1a6)" = 0100010000000000 ]
-	rmdir "$C"
-	[ "$(msr 1 0x1a6)" = 0200010000000000 ]
-	[ "$(msr 2 0x1a6)" = 0000000000000000 ]
 }

@@ -237,20 +237,6 @@ clock_on() {
 	refreshed
 }
 
-@test "seq in the text is the page's" {
-	serve --backend=sim
-	needs_passthrough
-	new seq
-	put ok "$C/regs" "pmc0 $USER"
-	bounded cat "$C/set/0/live" >/dev/null
-	for c in "load cpu=1" start; do
-		ctl "$c"
-		seq=$(bounded awk 'NR == 1 { print $2 }' "$C/set/0/live")
-		field 0 4
-		is "$seq"
-	done
-}
-
 @test "sets: the page of the active one has active 1" {
 	serve --backend=sim
 	needs_passthrough
@@ -344,26 +330,6 @@ buffers_freed() {
 	new root
 	probe ENOMEM open "$C/set/0/live" rdonly
 	sentence "$C/last_error" smpl_buf_size_max
-}
-
-@test "many sets, each with its page" {
-	serve --backend=sim
-	new many
-	for s in $(seq 300); do
-		mkdir "$C/set/$s"
-		echo "$s" >"$C/set/$s/pmd/0"
-	done
-	for s in $(seq 300); do
-		read -r _ n <<<"$(sed -n 2p "$C/set/$s/live")"
-		[ "$n" = "$s" ]
-	done
-	[ "$(stat_of passthrough)" = 1 ] || return 0
-	output=$(stat_of buffer_bytes)
-	is $((300 * 4096))
-	SET=299 value 0
-	is 299
-	probe ok rmdir "$C"
-	until_ok buffers_freed
 }
 
 @test "opened and closed by many at once while it is loaded, run and removed" {

@@ -138,21 +138,6 @@ many_sets() {
 	[[ $output =~ ^memory_bytes\ [0-9]+$ ]]
 }
 
-@test "contexts of a user" {
-	serve --backend=sim
-	put ok "$MNT/config/user_contexts_max" 2
-	as nobody new a
-	as nobody new b
-	as nobody probe ENOSPC mkdir "$MNT/ctx/c"
-	as nobody sentence "$MNT/last_error" config/user_contexts_max
-	put ok "$MNT/config/user_contexts_max" 3
-	as nobody probe ok mkdir "$MNT/ctx/c"
-	new root1
-	new root2
-	new root3
-	new root4
-}
-
 @test "many uids together: the rest is for root and sys_group, but everyone gets a context" {
 	serve --backend=sim
 	put ok "$MNT/config/memory_max" 1048576

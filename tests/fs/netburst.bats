@@ -17,22 +17,6 @@ counts_cycles() {
 	ctl start
 }
 
-@test "its registers have perfmon2's numbers" {
-	serve --backend=sim:netburst
-	holds "$MNT/pmu/name" netburst
-	holds "$MNT/pmu/counter_width" 40
-	[ "$(wc -l <"$MNT/pmu/pmcs")" = 63 ]
-	grep -q "^6 FSB_ESCR0 msr 0x3a2 0x0000000000000000 0xffffffff80000003 core$" "$MNT/pmu/pmcs"
-	grep -q "^62 IQ_CCCR5 msr 0x371 0x0000000000030000 0xfffffffffe000fff core escr=0xe000:48,49,50,-,51,52,53,-$" \
-		"$MNT/pmu/pmcs"
-	[ "$(grep -c " escr=" "$MNT/pmu/pmcs")" = 18 ]
-	grep -q "^17 IQ_CTR5 msr 0x311 .* core$" "$MNT/pmu/pmds"
-	[ "$(grep -c " msr " "$MNT/pmu/pmds")" = 18 ]
-	stop_daemon
-	serve --backend=sim:netburst_p
-	run ! grep -q " IQ_ESCR" "$MNT/pmu/pmcs"
-}
-
 @test "it counts, switches sets, overflows, and its threads share the registers" {
 	serve --backend=sim:netburst
 	new a
@@ -55,35 +39,6 @@ counts_cycles() {
 	counts_cycles 2
 	advance 1000
 	holds "$C/pmd/0" 3000
-}
-
-@test "what it refuses, and the note of a counter without an event" {
-	serve --backend=sim:netburst
-	new a
-	put EINVAL "$C/pmc/27" 0x39000
-	sentence "$C/last_error" "chooses an ESCR that the CPU lacks"
-	put ok "$C/pmc/23" "$FSB"
-	ctl "load cpu=1"
-	ctl start
-	grep -q "0x0 in pmc6 of set 0 has no level: add 0x4 (user) or 0x8 (kernel)" "$C/last_error"
-	advance 1000
-	holds "$C/pmd/0" 0
-}
-
-@test "taken over while it counts: EIO, and left to its new user" {
-	serve_msrsim --clock=script --model=netburst
-	serve --backend=msr "--dev=$CPU"
-	new a
-	put ok "$C/regs" "pmc20 $INSTRUCTIONS\npmc29 $CRU"
-	counts_cycles 1
-	echo 1000 >"$CPU/sim/advance"
-	bounded fsprobe pwrite "$CPU/1/msr" 0x3a2 0100002e00000000
-	probe EIO pread "$C/pmd/0" 30 0
-	holds "$C/pmd/6" 2000
-	ctl unload
-	[ "$(msr 1 0x3a2)" = 0100002e00000000 ]
-	[ "$(msr 1 0x3b8)" = 0000000000000000 ]
-	[ "$(msr 1 0x360)" = 0000000000000000 ]
 }
 
 @test "kill -9: the next start puts back the registers of the second thread" {

@@ -49,25 +49,6 @@ describe() {
 	sentence "$C/last_error" 259
 }
 
-@test "the time since start, in all sets, until stop" {
-	serve --backend=sim
-	new a
-	probe ok mkdir "$C/set/1"
-	put ok "$C/pmc/0" $USER
-	holds "$C/pmd/262" 0
-	ctl "load cpu=1"
-	advance 1000
-	ctl start
-	advance 12345
-	holds "$C/pmd/262" 12345
-	holds "$C/set/1/pmd/262" 12345
-	ctl "start set=1" # goes on
-	advance 5
-	ctl stop
-	advance 1000
-	holds "$C/pmd/262" 12350
-}
-
 @test "read-only; no CPU time without a thread" {
 	serve --backend=sim
 	new a
@@ -90,26 +71,6 @@ describe() {
 	[ "$(grep pmd0 "$C/regs")" = "pmd0 7 long=7 short=7 smpl=1,256-258" ]
 	bounded cat "$C/regs" >"$BATS_TEST_TMPDIR/saved"
 	bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
-}
-
-@test "sampled after the counters, in rising order; all ones without a value" {
-	serve --backend=sim
-	new a
-	put ok "$C/format" "default size=4096"
-	put ok "$C/regs" "pmc0 $USER\npmc1 $USER\npmd0 -2000000 short=-2000000 smpl=1,256-258"
-	ctl "load cpu=1"
-	ctl start
-	advance 1000000
-	ctl stop
-	read -r count _ < <(od -An -tu8 -N 8 "$C/buffer")
-	[ "$count" -ge 1 ]
-	read -r stamp < <(od -An -tu8 -j 152 -N 8 "$C/buffer")
-	read -r -d '' counter clock cputime memory < <(od -An -tu8 -j 168 -N 32 "$C/buffer") || true
-	echo "stamp $stamp counter $counter clock $clock cputime $cputime memory $memory"
-	[ "$counter" -ge 2000000 ]
-	[ "$clock" = "$stamp" ]
-	[ "$cputime" = 18446744073709551615 ]
-	[ "$memory" -gt 4096 ]
 }
 
 # times_of PID: the CPU times in its samples of 48 bytes; the pid comes first, the time last

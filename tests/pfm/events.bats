@@ -78,28 +78,6 @@ is_first_lines() {
 	holds "$C/pmd/0" 400000
 }
 
-@test "encode -r: on P6, the first select enables the second counter" {
-	serve --backend=sim:p6
-	echo "SECOND 0xc0 1 on counter 1 alone" >"$PFM_EVENTS/mine.events"
-	pfm_run 0 encode -r SECOND:u
-	is $'pmc1 0x100c0\npmc0 0x400000'
-	regs=$output
-	new a
-	put ok "$C/regs" "$regs"
-	ctl "load cpu=1"
-	ctl start
-	advance 1000000
-	ctl stop
-	holds "$C/pmd/1" 2000000
-}
-
-@test "encode -r: too many events, with the smallest set that does not fit" {
-	serve --backend=sim:intel_v2
-	pfm_run 125 encode -r instructions branches cache-misses cache-references
-	[[ $output == *"branches, cache-misses and cache-references cannot"* ]]
-	[[ $output != *instructions* ]]
-}
-
 @test "on perf, the tree's own events" {
 	serve --backend=perf
 	pfm_run 0 encode page-faults:u context-switches
@@ -296,25 +274,6 @@ shipped_lists() {
 	pfm_run 125 encode ls_dispatch.all
 }
 
-# Of the same name, the two types have different codes.
-@test "hybrid CPUs: the names of Linux and libpfm4 for their PMUs" {
-	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
-	serve --backend=sim:intel_v5
-	pfm_run 0 encode cpu_core/L1D.REPLACEMENT/u adl_glc::l1d:replacement:u alderlake_p::L1D.REPLACEMENT:u
-	is $'0x410151\n0x410151\n0x410151'
-	pfm_run 0 encode cpu_core/cycles/k cpu_atom/cycles/k
-	is $'0x42003c\n0x42003c'
-	pfm_run 125 encode cpu_atom/L1D.REPLACEMENT/
-	pfm_run 125 encode cpu_core/L1D.REPLACEMNT/
-	[[ $output == *"is it L1D.REPLACEMENT"* ]]
-	pfm_run 0 list cpu_atom::LD_BLOCKS
-	[[ $output == alderlake_e::LD_BLOCKS* ]]
-	pfm_run 125 encode cpu_gpu/cycles/
-	bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 1 -e cpu_core/INST_RETIRED.ANY/u \
-		-- sh -c "echo 1000000 >$MNT/sim/advance"
-	grep -q '"event":"cpu_core/INST_RETIRED.ANY/u","value":2000000,' "$BATS_TEST_TMPDIR/rows"
-}
-
 @test "groups: those whose events the PMU has" {
 	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
 	serve --backend=sim:p6
@@ -334,59 +293,6 @@ shipped_lists() {
 	printf 'group mine\nevent cycles\nmetric m = cyles\n' >"$PFM_EVENTS/mine.group"
 	pfm_run 125 list
 	[[ $output == *"mine.group:3: 'cyles'"* ]]
-}
-
-# metrics_are GROUP: each metric is what its formula makes of the counts that were shown with it
-metrics_are() {
-	python3 - "$PFM_EVENTS" "$1" "$BATS_TEST_TMPDIR/rows" <<-'END'
-		import glob, json, re, sys
-		folder, name, rows = sys.argv[1:]
-		rows = [json.loads(line) for line in open(rows)]
-		events = {row["event"]: row["value"] for row in rows if "event" in row}
-		metrics = {row["metric"]: row["value"] for row in rows if "metric" in row}
-		seconds = metrics["elapsed"]
-		found = 0
-		inside = False
-		for file in glob.glob(folder + "/*.group"):
-		    for line in open(file):
-		        if line.startswith("group "):
-		            # The first one of that name is for these events.
-		            inside = line.split()[1] == name and not found
-		        match = re.match(r"metric (\S+)( \[.*\])? = ([^;]*)", line)
-		        if inside and match:
-		            formula = re.sub(r"[a-z][a-z0-9-]*", lambda m: "v[%r]" % m[0], match[3].strip())
-		            try:
-		                value = eval(formula, {"v": dict(events, seconds=seconds)})
-		            except ZeroDivisionError:
-		                value = None
-		            got = metrics[match[1]]
-		            assert value == got or abs(got - value) <= 1e-3 * abs(value), (match[1], got, value)
-		            found += value is not None
-		assert found >= 3, found
-	END
-}
-
-@test "groups of Zen 5: what pipeline.json makes of its events" {
-	serve --backend=sim:amd_v2
-	cp "$BATS_TEST_DIRNAME"/../../tools/pfm/events/data/{flops.group,topdown.group,zen5.events} "$PFM_EVENTS"
-	# A simulated CPU is of no model.
-	sed -i 's/^cpu .*/pmu amd64_v2/' "$PFM_EVENTS/zen5.events"
-	for group in topdown flops "topdown2 --rerun"; do
-		# shellcheck disable=SC2086
-		bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 0 -g $group \
-			-- sh -c "echo 1000000000 >$MNT/sim/advance"
-		metrics_are "${group% *}"
-	done
-	run -125 bounded pfm stat --mount="$MNT" -C 0 -g topdown2 true
-	[[ $output == *--rerun* ]]
-}
-
-@test "the group of memory: what recommended.json makes of its events" {
-	serve --backend=sim:zen4
-	cp "$BATS_TEST_DIRNAME"/../../tools/pfm/events/data/{memory.group,amd_umc.events} "$PFM_EVENTS"
-	bounded pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/rows" -C 0 -g memory \
-		-- sh -c "echo 1000000000 >$MNT/sim/advance"
-	metrics_are memory
 }
 
 @test "the machine's events are not those of a simulated PMU" {

@@ -44,10 +44,6 @@ assert [r["type"] for r in rows] == ["core", "core", "atom", "atom"], rows' <<<"
 	serve --backend=sim:hybrid
 	run -0 bounded pfm list -m "$MNT" slots
 	is $'cpu_core/slots/                              0x0400  PMD 19\n    issue slots of the pipeline'
-	run -0 bounded pfm list -m "$MNT" --type=cpu_atom BOTH
-	[[ $output == "cpu_atom/BOTH/  "*"0x003c  PMD 0-1,17"* ]]
-	run -0 bounded pfm list -m "$MNT" core::BOTH
-	[[ $output == "cpu_core/BOTH/  "*"0x00c0  PMD 6-7,16"* ]]
 	run -0 bounded pfm encode -m "$MNT" --type=core BOTH slots
 	is $'0x4300c0\n0x3000'
 	run -0 bounded pfm encode -m "$MNT" -r cpu_atom/BOTH/u

@@ -224,29 +224,6 @@ first_caller() {
 	[[ $output == *"simulated CPUs run no programs"* ]]
 }
 
-@test "a process that runs already" {
-	serve_perf
-	burner "$CPU_BURNT" shares >ranges 3>&- &
-	burner=$!
-	until_ok grep -q thread ranges
-	record_enough "0 INT" has_burnt 3000 -p "$burner"
-	kill "$burner"
-	finish 0
-	shares_are_right
-	no_contexts
-}
-
-@test "a CPU" {
-	serve_perf
-	burner "$CPU_BURNT" shares >ranges 3>&- &
-	burner=$!
-	record_enough "0 INT" has_burnt 3000 -C "$CPU_BURNT"
-	finish 0 INT
-	kill "$burner"
-	shares_are_right
-	no_contexts
-}
-
 # Of a stripped program. The linker gives it a build ID, by which debuginfod names its files.
 @test "names from separate debug files: beside the program, and of debuginfod" {
 	local id
@@ -265,13 +242,6 @@ first_caller() {
 	ldconfig -p | grep -q libdebuginfod || skip "no libdebuginfod, which elfutils opens"
 	export DEBUGINFOD_URLS=file://$PWD/server DEBUGINFOD_CACHE_PATH=$PWD/cache
 	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
-}
-
-@test "a recording goes through a pipe" {
-	serve_perf
-	pfm record -o - -F 4000 sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done' |
-		pfm report - --sort=command >flat
-	grep -qE '^100.00% .* sh$' flat
 }
 
 @test "a recording goes through a FIFO, and one without an end is refused" {
