@@ -55,6 +55,26 @@ load common
 	done <"$BATS_TEST_TMPDIR/table"
 }
 
+@test "each page of section 1 has examples, whose options are those of help" {
+	local page command words word n=0
+
+	for page in "$BATS_TEST_DIRNAME"/../../man/*.1; do
+		grep -qx '\.Sh EXAMPLES' "$page"
+	done
+	while read -r command words; do
+		run -0 pfm help "$command"
+		for word in $words; do
+			n=$((n + 1))
+			case $word in -- | '|' | .* | \'*) break ;; esac
+			[[ $word != -* ]] || grep -qE -- "^ +(-[A-Za-z], )?${word%%[=,]*}(,|=|\[=| |$)" <<<"$output" || {
+				echo "pfm $command has no $word"
+				return 1
+			}
+		done
+	done < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/s/^\.Dl [$#] pfm //p' "$BATS_TEST_DIRNAME"/../../man/pfm*.1)
+	[ "$n" -ge 30 ]
+}
+
 @test "no command, and one that does not exist" {
 	run -125 pfm
 	run -125 pfm nonsense
@@ -152,6 +172,87 @@ completed() {
 	grep -qx -- --mux <<<"$output"
 	completed pfm stat --mo
 	is --mount=
+}
+
+# What completion offers by the kind of an argument, in each shell: LINE | WORDS that are offered, or with "!" not
+values() {
+	cat <<-END
+		pfm stat -e page-            | page-faults
+		pfm stat -e page-faults,cpu- | page-faults,cpu-clock
+		pfm stat -g def              | default
+		pfm record -e page-          | page-faults
+		pfm encode page-             | page-faults
+		pfm stat -p $$               | $$
+		pfm report --sort comma      | command
+		pfm top --by con             | context
+		pfm record --call-graph f    | fp
+		pfm report -i shown-         | shown-file
+		pfm stat -r 3 tru            | true
+		pfm stat -- -e page-         | !page-faults
+	END
+}
+
+# completes COMMAND: with LINE as its last argument, which sets output, it offers the values
+completes() {
+	local line words word
+
+	serve --backend=perf
+	export PERFMONFS=$MNT
+	cd "$BATS_TEST_TMPDIR" || return
+	: >shown-file
+	values >"$BATS_TEST_TMPDIR/values"
+	while IFS='|' read -r line words; do
+		while [[ $line = *' ' ]]; do line=${line% }; done
+		"$1" "$line"
+		for word in $words; do
+			if [[ $word = !* ]]; then
+				fails grep -qx -e "${word#!}" -e "${word#!} *" <<<"$output"
+			else
+				grep -qx -e "${word##*,}" -e "$word" -e "$word *" <<<"$output" || {
+					printf '%s\noffers:\n%s\nnot: %s\n' "$line" "$output" "$word"
+					return 1
+				}
+			fi
+		done
+	done <"$BATS_TEST_TMPDIR/values"
+}
+
+in_bash() {
+	# shellcheck disable=SC2086 # words
+	completed $1
+}
+
+@test "bash completes events, groups, processes and files" {
+	completes in_bash
+	completed pfm stat --event = page-f
+	is page-faults
+}
+
+@test "zsh completes events, groups, processes and files" {
+	command -v zsh >/dev/null || skip "needs zsh"
+	completes offered
+}
+
+in_fish() {
+	output=$(XDG_CONFIG_HOME=$BATS_TEST_TMPDIR bounded fish -N -c 'source $argv[1]; complete -C $argv[2]' \
+		"$BATS_TEST_DIRNAME/../../contrib/completion/pfm.fish" "$1" 3>&- | cut -f 1)
+}
+
+@test "fish completes commands, options, events, groups, processes and files" {
+	command -v fish >/dev/null || skip "needs fish"
+	local name option
+
+	in_fish "pfm "
+	is "$(pfm help | awk '/^  [a-z]/ { print $1 }' | sort)"
+	for name in $(pfm help | awk '/^  [a-z]/ && $1 != "help" { print $1 }'); do
+		in_fish "pfm $name --"
+		for option in $(pfm help "$name" | grep -oE '^  .{0,6}--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -qE -- "^$option=?$" <<<"$output"
+		done
+	done
+	completes in_fish
+	in_fish "pfm stat --event=page-f"
+	is --event=page-faults
 }
 
 # offered LINE: what zsh offers at its end
