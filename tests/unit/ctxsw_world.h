@@ -90,11 +90,13 @@ void line_reopen(struct ctxsw_world *c, unsigned line);
 /* Runs @test in a ctxsw_world of each model, and ends that. */
 void ctxsw_each_model(void (*test)(struct ctxsw_world *c));
 
-/* The test of that name. */
+/* Begins the function @name, and has it be the test of that name. */
 #define EACH_CTXSW(name)                                                                           \
+	static void name(struct ctxsw_world *c);                                                   \
 	TEST(name)                                                                                 \
 	{                                                                                          \
 		ctxsw_each_model(name);                                                            \
-	}
+	}                                                                                          \
+	static void name(struct ctxsw_world *c)
 
 #endif

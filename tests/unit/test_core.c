@@ -40,7 +40,7 @@ static void want_sentence(struct world *w, const char *has)
 		fail_msg("%s: '%s' does not say '%s'", w->model->name, w->err.text, has);
 }
 
-static void life(struct world *w)
+EACH_WORLD(life)
 {
 	uint64_t start;
 
@@ -74,17 +74,6 @@ static void life(struct world *w)
 	assert_int_equal(state_of(w), CTX_UNLOADED);
 }
 
-TEST(life)
-{
-	struct world w;
-
-	for (const struct world_model *m = world_all; m->name; m++) {
-		world_open(&w, m);
-		life(&w);
-		world_close(&w);
-	}
-}
-
 /* The time of a thread with registers of its own, which have run for half the time that passes. */
 static struct hw *thread_hw;
 
@@ -95,73 +84,61 @@ static uint64_t half_time(struct backend_cpu *c)
 }
 
 /* A thread whose registers are its own is never saved, and its time is theirs. */
-TEST(always_active)
+EACH_WORLD(always_active)
 {
 	struct command load = {.verb = CMD_LOAD, .tid = 77, .load.always_active = true};
 	struct command times = {.verb = CMD_EVTSET_READ};
-	struct world w;
+	uint64_t start;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t start;
-
-		if (m->shared)
-			continue;
-		world_open(&w, m);
-		thread_hw = w.hw;
-		w.ops.thread_time = half_time;
-		w.exec.thread = w.rights.thread = true;
-		world_program(&w, FROM);
-		w.ctx.active->pmd[0].switch_overhead = 5; /* Of an earlier load. */
-		WANT(&w, 0, world_command(&w, &load));
-		assert_int_equal(w.ctx.target.tid, 77);
-		assert_false(ctx_saved(&w.ctx));
-		world_stopped(&w, "loaded");
-		WANT(&w, 0, world_do(&w, CMD_START));
-		assert_true(ctx_counts_now(&w.ctx));
-		start = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		for (unsigned i = 0; i < m->npmd; i++)
-			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, start));
-		WANT(&w, 0, world_command(&w, &times));
-		assert_int_equal(times.evtset.active_ns, hw_now(w.hw) / 2 - start / 2);
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		world_stopped(&w, "stopped");
-		WANT(&w, 0, world_do(&w, CMD_END));
-		assert_true(w.ctx.target.ended);
-		world_restored(&w, 0, "ended");
-		world_close(&w);
-	}
+	if (m->shared)
+		return;
+	thread_hw = w->hw;
+	w->ops.thread_time = half_time;
+	w->exec.thread = w->rights.thread = true;
+	world_program(w, FROM);
+	w->ctx.active->pmd[0].switch_overhead = 5; /* Of an earlier load. */
+	WANT(w, 0, world_command(w, &load));
+	assert_int_equal(w->ctx.target.tid, 77);
+	assert_false(ctx_saved(&w->ctx));
+	world_stopped(w, "loaded");
+	WANT(w, 0, world_do(w, CMD_START));
+	assert_true(ctx_counts_now(&w->ctx));
+	start = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	for (unsigned i = 0; i < m->npmd; i++)
+		WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, start));
+	WANT(w, 0, world_command(w, &times));
+	assert_int_equal(times.evtset.active_ns, hw_now(w->hw) / 2 - start / 2);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	world_stopped(w, "stopped");
+	WANT(w, 0, world_do(w, CMD_END));
+	assert_true(w->ctx.target.ended);
+	world_restored(w, 0, "ended");
 }
 
 /* Counts survive unload, and go on from there after the next load. */
-TEST(values_kept)
+EACH_WORLD(values_kept)
 {
-	struct world w;
+	uint64_t first, second, mid;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t first, second, mid;
+	run_measurement(w);
+	first = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	mid = hw_now(w->hw);
+	unload_and_check(w);
+	hw_advance(w->hw, NS);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	second = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	for (unsigned i = 0; i < w->model->npmd; i++) {
+		uint64_t sel = m->pmd[i].select;
 
-		world_open(&w, m);
-		run_measurement(&w);
-		first = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		mid = hw_now(w.hw);
-		unload_and_check(&w);
-		hw_advance(w.hw, NS);
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		second = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		for (unsigned i = 0; i < w.model->npmd; i++) {
-			uint64_t sel = m->pmd[i].select;
-
-			WANT_PMD(&w, m->pmd[i].num,
-				FROM + events(&w, sel, second) + hw_truth(w.hw, sel, mid) -
-					hw_truth(w.hw, sel, first));
-		}
-		unload_and_check(&w);
-		world_close(&w);
+		WANT_PMD(w, m->pmd[i].num,
+			FROM + events(w, sel, second) + hw_truth(w->hw, sel, mid) -
+				hw_truth(w->hw, sel, first));
 	}
+	unload_and_check(w);
 }
 
 /* Shared counters count both levels. */
@@ -171,162 +148,138 @@ static uint64_t select_levels(const struct world_model *m, uint64_t value)
 }
 
 /* Registers can be written in every state. */
-TEST(write)
+EACH_WORLD(write)
 {
-	struct world w;
+	const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
+	uint64_t levels = select_levels(m, other), t, mid, got;
+	uint64_t select = m->pmd[0].select, other_select = (other & 0xffff) | levels;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
-		uint64_t levels = select_levels(m, other), t, mid, got;
-		uint64_t select = m->pmd[0].select, other_select = (other & 0xffff) | levels;
-
-		world_open(&w, m);
-		world_program(&w, FROM);
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, 5));
-		WANT(&w, 0, world_write(&w, false, m->pmc[0].num, other));
-		WANT(&w, 0, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[0].num, 5 + events(&w, select, t));
-		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, (uint64_t)-7));
-		WANT_PMD(&w, m->pmd[0].num, (uint64_t)-7);
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		mid = hw_now(w.hw);
-		WANT(&w, 0, world_write(&w, false, m->pmc[0].num, other));
-		WANT(&w, 0, world_read(&w, false, m->pmc[0].num, &got));
-		assert_int_equal(got, other);
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[0].num,
-			(uint64_t)-7 + hw_truth(w.hw, select, mid) - hw_truth(w.hw, select, t) +
-				events(&w, other_select, mid));
-		/* to nothing and back while the others count */
-		WANT(&w, 0, world_write(&w, false, m->pmc[0].num, w.pmu->pmcs[0].def));
-		WANT(&w, 0, world_read(&w, true, m->pmd[0].num, &got));
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[0].num, got);
-		WANT(&w, 0, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[0].num, got + events(&w, select, t));
-		unload_and_check(&w);
-		world_close(&w);
-	}
+	world_program(w, FROM);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_write(w, true, m->pmd[0].num, 5));
+	WANT(w, 0, world_write(w, false, m->pmc[0].num, other));
+	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[0].num, 5 + events(w, select, t));
+	WANT(w, 0, world_write(w, true, m->pmd[0].num, (uint64_t)-7));
+	WANT_PMD(w, m->pmd[0].num, (uint64_t)-7);
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	mid = hw_now(w->hw);
+	WANT(w, 0, world_write(w, false, m->pmc[0].num, other));
+	WANT(w, 0, world_read(w, false, m->pmc[0].num, &got));
+	assert_int_equal(got, other);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[0].num,
+		(uint64_t)-7 + hw_truth(w->hw, select, mid) - hw_truth(w->hw, select, t) +
+			events(w, other_select, mid));
+	/* to nothing and back while the others count */
+	WANT(w, 0, world_write(w, false, m->pmc[0].num, w->pmu->pmcs[0].def));
+	WANT(w, 0, world_read(w, true, m->pmd[0].num, &got));
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[0].num, got);
+	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[0].num, got + events(w, select, t));
+	unload_and_check(w);
 }
 
-TEST(defaults)
+EACH_WORLD(defaults)
 {
-	struct world w;
 	uint64_t value;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		world_open(&w, m);
-		for (unsigned i = 0; i < w.pmu->npmcs; i++) {
-			WANT(&w, 0, world_read(&w, false, w.pmu->pmcs[i].num, &value));
-			assert_int_equal(value, w.pmu->pmcs[i].def);
-		}
-		for (unsigned i = 0; i < w.pmu->npmds; i++)
-			WANT_PMD(&w, w.pmu->pmds[i].num, 0);
-		if (m->pmc[0].num) { /* Itanium: test_itanium.c */
-			world_close(&w);
-			continue;
-		}
-		/* the interrupt bit is reserved, and so is what the PMU lacks */
-		WANT(&w, 0, world_write(&w, false, 0, 0x5300c0));
-		WANT(&w, 0, world_read(&w, false, 0, &value));
-		assert_int_equal(value, 0x4300c0);
-		WANT(&w, 0, world_write(&w, false, 1, ~0ULL));
-		WANT(&w, 0, world_read(&w, false, 1, &value));
-		assert_int_equal(value, ~w.pmu->pmcs[1].rsvd);
-		assert_int_equal(value & (EVTSEL_INT | 1ULL << 19 | 1ULL << 21), 0);
-		/* nothing programmed: load, start and unload touch nothing */
-		WANT(&w, 0, world_write(&w, false, 0, 0));
-		WANT(&w, 0, world_write(&w, false, 1, 0));
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		assert_int_equal(w.nops, 0);
-		unload_and_check(&w);
-		world_close(&w);
+	for (unsigned i = 0; i < w->pmu->npmcs; i++) {
+		WANT(w, 0, world_read(w, false, w->pmu->pmcs[i].num, &value));
+		assert_int_equal(value, w->pmu->pmcs[i].def);
 	}
+	for (unsigned i = 0; i < w->pmu->npmds; i++)
+		WANT_PMD(w, w->pmu->pmds[i].num, 0);
+	if (m->pmc[0].num) /* Itanium: test_itanium.c */
+		return;
+	/* the interrupt bit is reserved, and so is what the PMU lacks */
+	WANT(w, 0, world_write(w, false, 0, 0x5300c0));
+	WANT(w, 0, world_read(w, false, 0, &value));
+	assert_int_equal(value, 0x4300c0);
+	WANT(w, 0, world_write(w, false, 1, ~0ULL));
+	WANT(w, 0, world_read(w, false, 1, &value));
+	assert_int_equal(value, ~w->pmu->pmcs[1].rsvd);
+	assert_int_equal(value & (EVTSEL_INT | 1ULL << 19 | 1ULL << 21), 0);
+	/* nothing programmed: load, start and unload touch nothing */
+	WANT(w, 0, world_write(w, false, 0, 0));
+	WANT(w, 0, world_write(w, false, 1, 0));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT(w, 0, world_do(w, CMD_STOP));
+	assert_int_equal(w->nops, 0);
+	unload_and_check(w);
 }
 
-TEST(rights)
+EACH_WORLD(rights)
 {
-	struct world w;
 	uint64_t value;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		if (m->shared)
-			continue;
-		world_open(&w, m);
-		w.rights = (struct rights){.system = true};
-		WANT(&w, -EACCES, world_write(&w, false, m->pmc[0].num, m->pmc[0].value));
-		WANT(&w, 0, world_read(&w, false, m->pmc[0].num, &value));
-		assert_int_equal(value, w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)].def);
-		/* user level only */
-		WANT(&w, 0,
-			world_write(&w, false, m->pmc[0].num,
-				w.pmu->space == PMU_SPACE_IPF ? 0x808 : 0x4100c0));
-		w.rights = (struct rights){.kernel = true};
-		WANT(&w, -EPERM, world_do(&w, CMD_LOAD));
-		assert_int_equal(state_of(&w), CTX_UNLOADED);
-		world_restored(&w, 0, "load without the right");
-		world_close(&w);
-	}
+	if (m->shared)
+		return;
+	w->rights = (struct rights){.system = true};
+	WANT(w, -EACCES, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
+	WANT(w, 0, world_read(w, false, m->pmc[0].num, &value));
+	assert_int_equal(value, w->pmu->pmcs[pmu_find_pmc(w->pmu, m->pmc[0].num)].def);
+	/* user level only */
+	WANT(w, 0,
+		world_write(w, false, m->pmc[0].num,
+			w->pmu->space == PMU_SPACE_IPF ? 0x808 : 0x4100c0));
+	w->rights = (struct rights){.kernel = true};
+	WANT(w, -EPERM, world_do(w, CMD_LOAD));
+	assert_int_equal(state_of(w), CTX_UNLOADED);
+	world_restored(w, 0, "load without the right");
 }
 
 /* The right to a kernel-level PMC counts when it is written, and again at load and start, whatever
  * set it is in. */
-TEST(kernel_rights)
+IN_WORLD(kernel_rights, &world_models[4])
 {
 	const struct rights all = {.system = true, .kernel = true}, user = {.system = true};
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 3};
 	struct cmd_reg reg = {.num = 1, .set = 3, .value = 0x4200c0};
 	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
-	struct world w;
 
-	world_open(&w, &world_models[4]);
-	WANT(&w, 0, world_command(&w, &set));
-	WANT(&w, 0, world_command(&w, &write));
-	w.rights = user;
-	WANT(&w, -EACCES, world_do(&w, CMD_LOAD));
-	assert_non_null(strstr(w.err.text, "set 3: pmc1"));
-	assert_int_equal(state_of(&w), CTX_UNLOADED);
-	world_restored(&w, 0, "load without the right");
-	w.rights = all;
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	w.rights = user;
-	WANT(&w, -EACCES, world_do(&w, CMD_START));
-	assert_int_equal(state_of(&w), CTX_LOADED);
-	w.rights = all;
-	WANT(&w, 0, world_do(&w, CMD_START));
-	w.rights = user;
-	WANT(&w, 0, world_do(&w, CMD_STOP));
+	WANT(w, 0, world_command(w, &set));
+	WANT(w, 0, world_command(w, &write));
+	w->rights = user;
+	WANT(w, -EACCES, world_do(w, CMD_LOAD));
+	assert_non_null(strstr(w->err.text, "set 3: pmc1"));
+	assert_int_equal(state_of(w), CTX_UNLOADED);
+	world_restored(w, 0, "load without the right");
+	w->rights = all;
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	w->rights = user;
+	WANT(w, -EACCES, world_do(w, CMD_START));
+	assert_int_equal(state_of(w), CTX_LOADED);
+	w->rights = all;
+	WANT(w, 0, world_do(w, CMD_START));
+	w->rights = user;
+	WANT(w, 0, world_do(w, CMD_STOP));
 	reg.value = 0x4100c0;
-	WANT(&w, 0, world_command(&w, &write));
-	WANT(&w, 0, world_do(&w, CMD_START));
-	world_close(&w);
+	WANT(w, 0, world_command(w, &write));
+	WANT(w, 0, world_do(w, CMD_START));
 }
 
-TEST(missing)
+IN_WORLD(missing, &world_models[4])
 {
 	struct cmd_reg reg = {.pmd = true, .num = 0, .set = 7};
 	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
 	struct command load = {.verb = CMD_LOAD, .load.cpu = WORLD_CPU, .has_set = true, .set = 7};
-	struct world w;
 	uint64_t value;
 
-	world_open(&w, &world_models[4]);
-	WANT(&w, -ENOENT, world_write(&w, true, 200, 0));
-	WANT(&w, -ENOENT, world_write(&w, false, 8, 0));
-	WANT(&w, -ENOENT, world_read(&w, true, 15, &value));
-	WANT(&w, -ENOENT, world_read(&w, false, 319, &value));
-	WANT(&w, -ENOENT, world_command(&w, &write));
-	WANT(&w, -EINVAL, world_command(&w, &load));
-	world_close(&w);
+	WANT(w, -ENOENT, world_write(w, true, 200, 0));
+	WANT(w, -ENOENT, world_write(w, false, 8, 0));
+	WANT(w, -ENOENT, world_read(w, true, 15, &value));
+	WANT(w, -ENOENT, world_read(w, false, 319, &value));
+	WANT(w, -ENOENT, world_command(w, &write));
+	WANT(w, -EINVAL, world_command(w, &load));
 }
 
 static int set_flags(struct world *w, unsigned flags)
@@ -336,55 +289,49 @@ static int set_flags(struct world *w, unsigned flags)
 	return world_command(w, &cmd);
 }
 
-TEST(flags)
+IN_WORLD(flags, &world_models[4])
 {
 	struct command info = {.verb = CMD_INFO};
-	struct world w;
 
-	world_open(&w, &world_models[4]);
-	WANT(&w, 0, set_flags(&w, CTX_NOTIFY_BLOCK));
-	WANT(&w, -EINVAL, world_do(&w, CMD_LOAD));
-	WANT(&w, -EINVAL, set_flags(&w, CTX_NOTIFY_BLOCK | CTX_SYSTEM_WIDE));
-	WANT(&w, 0, set_flags(&w, CTX_OVFL_NO_MSG));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_command(&w, &info));
+	WANT(w, 0, set_flags(w, CTX_NOTIFY_BLOCK));
+	WANT(w, -EINVAL, world_do(w, CMD_LOAD));
+	WANT(w, -EINVAL, set_flags(w, CTX_NOTIFY_BLOCK | CTX_SYSTEM_WIDE));
+	WANT(w, 0, set_flags(w, CTX_OVFL_NO_MSG));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_command(w, &info));
 	assert_int_equal(info.info.flags, CTX_OVFL_NO_MSG | CTX_SYSTEM_WIDE);
 	assert_int_equal(info.info.cpu, WORLD_CPU);
-	WANT(&w, -EBUSY, set_flags(&w, 0));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	WANT(&w, -EBUSY, set_flags(&w, 0));
-	world_close(&w);
+	WANT(w, -EBUSY, set_flags(w, 0));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, -EBUSY, set_flags(w, 0));
 }
 
 /* Flags and format, or neither. */
-TEST(setup)
+IN_WORLD(setup, &world_models[4])
 {
 	static const pfm_buffer_fmt_t noset = {.fmt_name = "noset", .fmt_flags = PFM_FMTFL_NOSET};
 	struct command setup = {
 		.verb = CMD_SETUP, .setup.flags = CTX_OVFL_NO_MSG, .setup.smpl.fmt = &noset};
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
-	struct world w;
 
-	world_open(&w, &world_models[4]);
-	w.rights.thread = true;
-	WANT(&w, 0, world_command(&w, &set));
-	WANT(&w, -EINVAL, world_command(&w, &setup));
-	assert_true(!w.ctx.flags && !w.ctx.smpl.fmt);
+	w->rights.thread = true;
+	WANT(w, 0, world_command(w, &set));
+	WANT(w, -EINVAL, world_command(w, &setup));
+	assert_true(!w->ctx.flags && !w->ctx.smpl.fmt);
 	set.verb = CMD_EVTSET_DELETE;
-	WANT(&w, 0, world_command(&w, &set));
+	WANT(w, 0, world_command(w, &set));
 	setup.setup.flags = CTX_NOTIFY_BLOCK | CTX_SYSTEM_WIDE;
-	WANT(&w, -EINVAL, world_command(&w, &setup));
-	assert_true(!w.ctx.flags && !w.ctx.smpl.fmt);
+	WANT(w, -EINVAL, world_command(w, &setup));
+	assert_true(!w->ctx.flags && !w->ctx.smpl.fmt);
 	setup.setup.flags = CTX_OVFL_NO_MSG;
-	WANT(&w, 0, world_command(&w, &setup));
-	assert_true(w.ctx.flags == CTX_OVFL_NO_MSG && w.ctx.smpl.fmt == &noset);
+	WANT(w, 0, world_command(w, &setup));
+	assert_true(w->ctx.flags == CTX_OVFL_NO_MSG && w->ctx.smpl.fmt == &noset);
 	setup.setup.smpl.fmt = NULL;
-	WANT(&w, 0, world_command(&w, &setup));
-	assert_null(w.ctx.smpl.fmt);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	WANT(&w, -EBUSY, world_command(&w, &setup));
-	world_close(&w);
+	WANT(w, 0, world_command(w, &setup));
+	assert_null(w->ctx.smpl.fmt);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, -EBUSY, world_command(w, &setup));
 }
 
 /* The right to one type of context does not include the other. */
@@ -423,7 +370,7 @@ TEST(setup_rights)
 }
 
 /* Which element of a vector it is that fails, and why. */
-TEST(vector_faults)
+IN_WORLD(vector_faults, &world_models[4])
 {
 	static const struct {
 		struct cmd_reg reg;
@@ -441,20 +388,17 @@ TEST(vector_faults)
 		{{.confer = PMD_NOTICE, .conf.smpl.bits = {1ULL << 63}}, CMD_WRITE, -EINVAL,
 			FAULT_REFUSED},
 	};
-	struct world w;
 
-	world_open(&w, &world_models[4]);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cmd_reg regs[] = {{.pmd = true, .num = 1}, cases[i].reg, {.num = 8}};
 		struct command cmd = {
 			.verb = cases[i].verb, .vector.regs = regs, .vector.nregs = 3};
 
-		WANT(&w, cases[i].no, world_command(&w, &cmd));
+		WANT(w, cases[i].no, world_command(w, &cmd));
 		assert_int_equal(regs[0].fault, FAULT_NONE);
 		assert_int_equal(regs[1].fault, cases[i].fault);
 		assert_int_equal(regs[2].fault, FAULT_NONE);
 	}
-	world_close(&w);
 }
 
 /* Elements before the failing one stay applied, and the sentence names its line. */
@@ -503,110 +447,90 @@ TEST(vector)
 	}
 }
 
-TEST(read_vector)
+EACH_WORLD(read_vector)
 {
-	struct world w;
+	struct cmd_reg regs[2 * WORLD_MAX];
+	struct command read = {.verb = CMD_READ, .vector.regs = regs};
+	uint64_t t;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		struct cmd_reg regs[2 * WORLD_MAX];
-		struct command read = {.verb = CMD_READ, .vector.regs = regs};
-		uint64_t t;
-
-		world_open(&w, m);
-		run_measurement(&w);
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		for (unsigned i = 0; i < m->npmc; i++)
-			regs[read.vector.nregs++] = (struct cmd_reg){.num = m->pmc[i].num};
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			regs[read.vector.nregs++] =
-				(struct cmd_reg){.pmd = true, .num = m->pmd[i].num};
-		WANT(&w, 0, world_command(&w, &read));
-		for (unsigned i = 0; i < m->npmc; i++)
-			assert_int_equal(regs[i].value, m->pmc[i].value);
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			assert_int_equal(
-				regs[m->npmc + i].value, FROM + events(&w, m->pmd[i].select, t));
-		unload_and_check(&w);
-		world_close(&w);
-	}
+	run_measurement(w);
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	for (unsigned i = 0; i < m->npmc; i++)
+		regs[read.vector.nregs++] = (struct cmd_reg){.num = m->pmc[i].num};
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		regs[read.vector.nregs++] = (struct cmd_reg){.pmd = true, .num = m->pmd[i].num};
+	WANT(w, 0, world_command(w, &read));
+	for (unsigned i = 0; i < m->npmc; i++)
+		assert_int_equal(regs[i].value, m->pmc[i].value);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		assert_int_equal(regs[m->npmc + i].value, FROM + events(w, m->pmd[i].select, t));
+	unload_and_check(w);
 }
 
 /*
  * Figure 3.3 of the specification: what is above the hardware's width is kept in software, and
  * the carry gets there.
  */
-TEST(wide)
+EACH_WORLD(wide)
 {
-	struct world w;
+	uint64_t edge, t;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t edge, t;
-
-		world_open(&w, m);
-		edge = 1ULL << w.pmu->counter_width;
-		world_program(&w, edge - 1);
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		t = hw_now(w.hw);
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			WANT_PMD(&w, m->pmd[i].num, edge - 1);
-		while (!events(&w, m->pmd[0].select, t))
-			hw_advance(w.hw, 1);
-		WANT_PMD(&w, m->pmd[0].num, edge - 1 + events(&w, m->pmd[0].select, t));
-		hw_advance(w.hw, NS);
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			WANT_PMD(&w, m->pmd[i].num, edge - 1 + events(&w, m->pmd[i].select, t));
-		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, UINT64_MAX));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		WANT_PMD(&w, m->pmd[0].num, events(&w, m->pmd[0].select, t) - 1);
-		unload_and_check(&w);
-		world_close(&w);
-	}
+	edge = 1ULL << w->pmu->counter_width;
+	world_program(w, edge - 1);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = hw_now(w->hw);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_PMD(w, m->pmd[i].num, edge - 1);
+	while (!events(w, m->pmd[0].select, t))
+		hw_advance(w->hw, 1);
+	WANT_PMD(w, m->pmd[0].num, edge - 1 + events(w, m->pmd[0].select, t));
+	hw_advance(w->hw, NS);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_PMD(w, m->pmd[i].num, edge - 1 + events(w, m->pmd[i].select, t));
+	WANT(w, 0, world_write(w, true, m->pmd[0].num, UINT64_MAX));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT_PMD(w, m->pmd[0].num, events(w, m->pmd[0].select, t) - 1);
+	unload_and_check(w);
 }
 
 /* Looked at in time, every wrap is counted; later than that, no number is given. */
-TEST(wraps)
+EACH_WORLD(wraps)
 {
-	struct world w;
+	uint64_t wrap, t, value;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t wrap, t, value;
-
-		world_open(&w, m);
-		wrap = pmu_wrap_ns(w.pmu, ~0U);
-		assert_true(pmu_poll_ns(w.pmu) && pmu_poll_ns(w.pmu) < wrap);
-		run_measurement(&w);
-		t = hw_now(w.hw);
-		for (int i = 0; i < 200; i++) {
-			hw_advance(w.hw, wrap);
-			WANT(&w, 0, world_do(&w, CMD_POLL));
-		}
-		if (!(events(&w, m->pmd[0].select, t) >> w.pmu->counter_width))
-			fail_msg("%s: no counter has wrapped", m->name);
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, t));
-
-		hw_advance(w.hw, wrap + 1);
-		for (unsigned i = 0; i < w.model->npmd; i++)
-			WANT(&w, -EIO, world_read(&w, true, m->pmd[i].num, &value));
-		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, FROM));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[0].num, FROM + events(&w, m->pmd[0].select, t));
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-
-		hw_advance(w.hw, wrap + 1);
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
-		unload_and_check(&w);
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
-		WANT(&w, 0, world_write(&w, true, m->pmd[0].num, 1));
-		WANT_PMD(&w, m->pmd[0].num, 1);
-		world_close(&w);
+	wrap = pmu_wrap_ns(w->pmu, ~0U);
+	assert_true(pmu_poll_ns(w->pmu) && pmu_poll_ns(w->pmu) < wrap);
+	run_measurement(w);
+	t = hw_now(w->hw);
+	for (int i = 0; i < 200; i++) {
+		hw_advance(w->hw, wrap);
+		WANT(w, 0, world_do(w, CMD_POLL));
 	}
+	if (!(events(w, m->pmd[0].select, t) >> w->pmu->counter_width))
+		fail_msg("%s: no counter has wrapped", m->name);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
+
+	hw_advance(w->hw, wrap + 1);
+	for (unsigned i = 0; i < w->model->npmd; i++)
+		WANT(w, -EIO, world_read(w, true, m->pmd[i].num, &value));
+	WANT(w, 0, world_write(w, true, m->pmd[0].num, FROM));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[0].num, FROM + events(w, m->pmd[0].select, t));
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+
+	hw_advance(w->hw, wrap + 1);
+	WANT(w, 0, world_do(w, CMD_STOP));
+	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
+	unload_and_check(w);
+	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
+	WANT(w, 0, world_write(w, true, m->pmd[0].num, 1));
+	WANT_PMD(w, m->pmd[0].num, 1);
 }
 
 /* The row of the selector behind the model's counter @i, and the enable bits that concern it. */
@@ -655,68 +579,55 @@ TEST(in_use)
 }
 
 /* A tool that programs first and enables later: there are PMUs that tell it from a leftover. */
-TEST(programmed)
+EACH_WORLD(programmed)
 {
-	struct world w;
-
-	for (const struct world_model *m = world_all; m->name; m++) {
-		if (m->shared)
-			continue;
-		world_open(&w, m);
-		world_poke(&w, m->pmd[0].selector, 0x300c0);
-		world_remember(&w);
-		world_program(&w, FROM);
-		WANT(&w, w.pmu->inuse ? -EBUSY : 0, world_do(&w, CMD_LOAD));
-		unload_and_check(&w);
-		world_close(&w);
-	}
+	if (m->shared)
+		return;
+	world_poke(w, m->pmd[0].selector, 0x300c0);
+	world_remember(w);
+	world_program(w, FROM);
+	WANT(w, w->pmu->inuse ? -EBUSY : 0, world_do(w, CMD_LOAD));
+	unload_and_check(w);
 }
 
 /* The NMI watchdog counts cycles with fixed counter 1: its part of the registers is not ours. */
-TEST(watchdog)
+EACH_WORLD(watchdog)
 {
 	enum { FIXED_CTRL = 0x38d, GLOBAL = 0x38f, FIXED_CTR1 = 0x30a };
 	const uint64_t bit = 1ULL << 33;
-	struct world w;
+	uint64_t t;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t t;
-
-		world_open(&w, m);
-		if (pmu_find_pmc(w.pmu, 16) < 0) {
-			world_close(&w);
-			continue;
-		}
-		world_poke(&w, GLOBAL, world_rdmsr(&w, GLOBAL) | bit);
-		world_poke(&w, FIXED_CTRL, 0xb0);
-		WANT(&w, 0, world_write(&w, false, 16, 0x3));
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		assert_int_equal(world_rdmsr(&w, FIXED_CTRL), 0xb0);
-		WANT(&w, 0, world_do(&w, CMD_START));
-		assert_int_equal(world_rdmsr(&w, FIXED_CTRL), 0xb3);
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		/* it changes its own, as it does when it is turned off */
-		world_poke(&w, FIXED_CTRL, 0xa3);
-		WANT_PMD(&w, 16, events(&w, 0x300c0, t));
-		assert_int_equal(world_rdmsr(&w, GLOBAL) & bit, bit);
-		WANT(&w, -EBUSY, world_write(&w, false, 16, 0x33));
-		WANT_PMD(&w, 16, events(&w, 0x300c0, t));
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		assert_int_equal(world_rdmsr(&w, FIXED_CTRL), 0xa0);
-		WANT(&w, 0, world_do(&w, CMD_START));
-		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-		assert_int_equal(world_rdmsr(&w, FIXED_CTRL), 0xa0);
-		assert_int_equal(world_rdmsr(&w, GLOBAL) & bit, bit);
-		world_poke(&w, FIXED_CTRL, 0);
-		world_poke(&w, GLOBAL, world_rdmsr(&w, GLOBAL) & ~bit);
-		world_poke(&w, FIXED_CTR1, w.before[WORLD_CPU][0]);
-		for (unsigned i = 0; i < w.nregs; i++)
-			if (w.regs[i] == FIXED_CTR1)
-				world_poke(&w, FIXED_CTR1, w.before[WORLD_CPU][i]);
-		world_restored(&w, 0, "beside the watchdog");
-		world_close(&w);
+	if (pmu_find_pmc(w->pmu, 16) < 0) {
+		return;
 	}
+	world_poke(w, GLOBAL, world_rdmsr(w, GLOBAL) | bit);
+	world_poke(w, FIXED_CTRL, 0xb0);
+	WANT(w, 0, world_write(w, false, 16, 0x3));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	assert_int_equal(world_rdmsr(w, FIXED_CTRL), 0xb0);
+	WANT(w, 0, world_do(w, CMD_START));
+	assert_int_equal(world_rdmsr(w, FIXED_CTRL), 0xb3);
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	/* it changes its own, as it does when it is turned off */
+	world_poke(w, FIXED_CTRL, 0xa3);
+	WANT_PMD(w, 16, events(w, 0x300c0, t));
+	assert_int_equal(world_rdmsr(w, GLOBAL) & bit, bit);
+	WANT(w, -EBUSY, world_write(w, false, 16, 0x33));
+	WANT_PMD(w, 16, events(w, 0x300c0, t));
+	WANT(w, 0, world_do(w, CMD_STOP));
+	assert_int_equal(world_rdmsr(w, FIXED_CTRL), 0xa0);
+	WANT(w, 0, world_do(w, CMD_START));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	assert_int_equal(world_rdmsr(w, FIXED_CTRL), 0xa0);
+	assert_int_equal(world_rdmsr(w, GLOBAL) & bit, bit);
+	world_poke(w, FIXED_CTRL, 0);
+	world_poke(w, GLOBAL, world_rdmsr(w, GLOBAL) & ~bit);
+	world_poke(w, FIXED_CTR1, w->before[WORLD_CPU][0]);
+	for (unsigned i = 0; i < w->nregs; i++)
+		if (w->regs[i] == FIXED_CTR1)
+			world_poke(w, FIXED_CTR1, w->before[WORLD_CPU][i]);
+	world_restored(w, 0, "beside the watchdog");
 }
 
 /* Whether the model's counter @i depends on the selector that is stolen for its counter @of. */
@@ -825,35 +736,29 @@ TEST(stolen)
 }
 
 /* What another program leaves in a stopped counter is not counted, though nothing shows it. */
-TEST(used_while_stopped)
+EACH_WORLD(used_while_stopped)
 {
-	struct world w;
+	uint64_t t;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t t;
+	world_program(w, FROM);
+	for (int again = 0; again < 2; again++) {
+		if (!again)
+			WANT(w, 0, world_do(w, CMD_LOAD));
+		for (unsigned i = 0; i < m->npmd; i++) {
+			int row = pmu_find_pmd(w->pmu, m->pmd[i].num);
 
-		world_open(&w, m);
-		world_program(&w, FROM);
-		for (int again = 0; again < 2; again++) {
-			if (!again)
-				WANT(&w, 0, world_do(&w, CMD_LOAD));
-			for (unsigned i = 0; i < m->npmd; i++) {
-				int row = pmu_find_pmd(w.pmu, m->pmd[i].num);
-
-				world_poke(&w, w.pmu->pmds[row].waddr, 0x1234567);
-				WANT(&w, 0, world_write(&w, true, m->pmd[i].num, FROM));
-				world_poke(&w, w.pmu->pmds[row].waddr, 0x1234567);
-			}
-			WANT(&w, 0, world_do(&w, CMD_START));
-			t = hw_now(w.hw);
-			hw_advance(w.hw, NS);
-			WANT(&w, 0, world_do(&w, CMD_STOP));
-			for (unsigned i = 0; i < m->npmd; i++)
-				WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, t));
+			world_poke(w, w->pmu->pmds[row].waddr, 0x1234567);
+			WANT(w, 0, world_write(w, true, m->pmd[i].num, FROM));
+			world_poke(w, w->pmu->pmds[row].waddr, 0x1234567);
 		}
-		unload_and_check(&w);
-		world_close(&w);
+		WANT(w, 0, world_do(w, CMD_START));
+		t = hw_now(w->hw);
+		hw_advance(w->hw, NS);
+		WANT(w, 0, world_do(w, CMD_STOP));
+		for (unsigned i = 0; i < m->npmd; i++)
+			WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
 	}
+	unload_and_check(w);
 }
 
 /* Another program's write to the global control has stopped a counter of the context. */
@@ -897,36 +802,30 @@ TEST(paused)
 }
 
 /* After a stop that fails, no count can be read or written until one has succeeded. */
-TEST(stop_fails)
+EACH_WORLD(stop_fails)
 {
-	struct world w;
+	uint64_t t, value;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t t, value;
-
-		world_open(&w, m);
-		run_measurement(&w);
-		hw_advance(w.hw, NS);
-		world_fault(&w, m->pmd[0].selector);
-		WANT(&w, -EIO, world_do(&w, CMD_STOP));
-		assert_int_equal(state_of(&w), CTX_RUNNING);
-		world_fault(&w, 0);
-		for (unsigned i = 0; i < m->npmd; i++) {
-			WANT(&w, -EIO, world_write(&w, true, m->pmd[i].num, 0));
-			WANT(&w, -EIO, world_read(&w, true, m->pmd[i].num, &value));
-		}
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		world_stopped(&w, "stopped in the end");
-		for (unsigned i = 0; i < m->npmd; i++)
-			WANT(&w, 0, world_write(&w, true, m->pmd[i].num, FROM));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		for (unsigned i = 0; i < m->npmd; i++)
-			WANT_PMD(&w, m->pmd[i].num, FROM + events(&w, m->pmd[i].select, t));
-		unload_and_check(&w);
-		world_close(&w);
+	run_measurement(w);
+	hw_advance(w->hw, NS);
+	world_fault(w, m->pmd[0].selector);
+	WANT(w, -EIO, world_do(w, CMD_STOP));
+	assert_int_equal(state_of(w), CTX_RUNNING);
+	world_fault(w, 0);
+	for (unsigned i = 0; i < m->npmd; i++) {
+		WANT(w, -EIO, world_write(w, true, m->pmd[i].num, 0));
+		WANT(w, -EIO, world_read(w, true, m->pmd[i].num, &value));
 	}
+	WANT(w, 0, world_do(w, CMD_STOP));
+	world_stopped(w, "stopped in the end");
+	for (unsigned i = 0; i < m->npmd; i++)
+		WANT(w, 0, world_write(w, true, m->pmd[i].num, FROM));
+	WANT(w, 0, world_do(w, CMD_START));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	for (unsigned i = 0; i < m->npmd; i++)
+		WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
+	unload_and_check(w);
 }
 
 static void start_faulting(struct world *w)
@@ -1001,33 +900,27 @@ TEST(faults)
 }
 
 /* Reading and writing with one counter that faults: the others go on. */
-TEST(fault_running)
+EACH_WORLD(fault_running)
 {
-	struct world w;
+	uint64_t t, value;
+	uint32_t addr;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		uint64_t t, value;
-		uint32_t addr;
-
-		world_open(&w, m);
-		addr = w.pmu->pmds[pmu_find_pmd(w.pmu, m->pmd[1].num)].addr;
-		run_measurement(&w);
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		world_fault(&w, addr);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-		world_fault(&w, 0);
-		hw_advance(w.hw, NS);
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-		WANT_PMD(&w, m->pmd[0].num, FROM + events(&w, m->pmd[0].select, t));
-		WANT(&w, 0, world_write(&w, true, m->pmd[1].num, 3));
-		t = hw_now(w.hw);
-		hw_advance(w.hw, NS);
-		WANT_PMD(&w, m->pmd[1].num, 3 + events(&w, m->pmd[1].select, t));
-		unload_and_check(&w);
-		world_close(&w);
-	}
+	addr = w->pmu->pmds[pmu_find_pmd(w->pmu, m->pmd[1].num)].addr;
+	run_measurement(w);
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	world_fault(w, addr);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	world_fault(w, 0);
+	hw_advance(w->hw, NS);
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	WANT_PMD(w, m->pmd[0].num, FROM + events(w, m->pmd[0].select, t));
+	WANT(w, 0, world_write(w, true, m->pmd[1].num, 3));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, m->pmd[1].num, 3 + events(w, m->pmd[1].select, t));
+	unload_and_check(w);
 }
 
 /* The counter that other users of the PMU have taken from a backend that can tell. */
@@ -1709,26 +1602,20 @@ static void want_note(struct world *w, const char *note, const char *has)
 }
 
 /* What a beginner forgets, on every model: the event, its enable bit, its level. */
-TEST(notes)
+EACH_WORLD(notes)
 {
-	for (const struct world_model *m = world_all; m->name; m++) {
-		struct world w;
-		const struct pmu_pmc *pmc;
+	const struct pmu_pmc *pmc;
 
-		if (m->shared)
-			continue;
+	if (m->shared)
+		return;
 
-		world_open(&w, m);
-		pmc = &w.pmu->pmcs[pmu_find_pmc(w.pmu, m->pmc[0].num)];
-		want_note(&w, start_note(&w, pmc->def), "no event");
-		want_note(&w, start_note(&w, m->pmc[0].value), NULL);
-		if (!pmc->shared) {
-			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->enable),
-				pmc->enable & ~(pmc->user | pmc->kernel) ? "enable" : "level");
-			want_note(&w, start_note(&w, m->pmc[0].value & ~pmc->user & ~pmc->kernel),
-				"level");
-		}
-		world_close(&w);
+	pmc = &w->pmu->pmcs[pmu_find_pmc(w->pmu, m->pmc[0].num)];
+	want_note(w, start_note(w, pmc->def), "no event");
+	want_note(w, start_note(w, m->pmc[0].value), NULL);
+	if (!pmc->shared) {
+		want_note(w, start_note(w, m->pmc[0].value & ~pmc->enable),
+			pmc->enable & ~(pmc->user | pmc->kernel) ? "enable" : "level");
+		want_note(w, start_note(w, m->pmc[0].value & ~pmc->user & ~pmc->kernel), "level");
 	}
 }
 
@@ -1782,7 +1669,7 @@ TEST(note_samples)
 }
 
 /* Sets that do not start sample, too, when they are switched to. */
-TEST(note_sets)
+IN_WORLD(note_sets, &world_models[4])
 {
 	static const pfm_buffer_fmt_t recorder = {
 		.fmt_api = PFM_FMT_API, .fmt_name = "recorder", .fmt_handler = record_nothing};
@@ -1791,22 +1678,19 @@ TEST(note_sets)
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
 	struct cmd_reg regs[2] = {{.set = 1}, {.pmd = true, .set = 1, .value = -1000ULL}};
 	struct command write = {.verb = CMD_WRITE, .vector.regs = regs, .vector.nregs = 2};
-	struct world w;
 
-	world_open(&w, &world_models[4]);
-	world_program(&w, 0);
-	regs[0].num = w.model->pmc[0].num;
-	regs[1].num = w.model->pmd[0].num;
-	WANT(&w, 0, world_command(&w, &format));
-	WANT(&w, 0, world_command(&w, &set));
-	regs[0].value = w.pmu->pmcs[pmu_find_pmc(w.pmu, regs[0].num)].def;
-	WANT(&w, 0, world_command(&w, &write));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	want_note(&w, sample_note(&w, 1000, &none), "no overflow");
-	regs[0].value = w.model->pmc[0].value;
-	WANT(&w, 0, world_command(&w, &write));
-	want_note(&w, sample_note(&w, 1000, &none), NULL);
-	world_close(&w);
+	world_program(w, 0);
+	regs[0].num = w->model->pmc[0].num;
+	regs[1].num = w->model->pmd[0].num;
+	WANT(w, 0, world_command(w, &format));
+	WANT(w, 0, world_command(w, &set));
+	regs[0].value = w->pmu->pmcs[pmu_find_pmc(w->pmu, regs[0].num)].def;
+	WANT(w, 0, world_command(w, &write));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	want_note(w, sample_note(w, 1000, &none), "no overflow");
+	regs[0].value = w->model->pmc[0].value;
+	WANT(w, 0, world_command(w, &write));
+	want_note(w, sample_note(w, 1000, &none), NULL);
 }
 
 static const char *period_note(struct world *w, uint64_t value, unsigned flags)
@@ -1820,16 +1704,12 @@ static const char *period_note(struct world *w, uint64_t value, unsigned flags)
 	return write.note.text;
 }
 
-TEST(note_period)
+IN_WORLD(note_period, &world_models[0])
 {
-	struct world w;
-
-	world_open(&w, &world_models[0]);
-	want_note(&w, period_note(&w, 1000, PMD_NOTIFY), "write -1000");
-	want_note(&w, period_note(&w, 0, PMD_NOTIFY), "write -N");
-	want_note(&w, period_note(&w, -1000ULL, PMD_NOTIFY), NULL);
-	want_note(&w, period_note(&w, 1000, 0), NULL);
-	world_close(&w);
+	want_note(w, period_note(w, 1000, PMD_NOTIFY), "write -1000");
+	want_note(w, period_note(w, 0, PMD_NOTIFY), "write -N");
+	want_note(w, period_note(w, -1000ULL, PMD_NOTIFY), NULL);
+	want_note(w, period_note(w, 1000, 0), NULL);
 }
 
 /* The last rows that a description can have are in images, and "break" leaves them. */

@@ -20,7 +20,7 @@ static void read_counts(struct world *w, struct cmd_count *counts, unsigned n)
 }
 
 /* A count of the active set is as of now, that of another as it was left. */
-static void sets(struct world *w)
+EACH_MODEL(sets)
 {
 	unsigned num = w->model->pmd[0].num;
 	struct cmd_count counts[] = {
@@ -41,9 +41,8 @@ static void sets(struct world *w)
 	WANT_PMD(w, num, counts[2].value);
 	WANT_EQ(w, counts[3].state, COUNT_ABSENT);
 }
-EACH_MODEL(sets)
 
-static void lost(struct world *w)
+EACH_MODEL(lost)
 {
 	const struct world_model *m = w->model;
 	struct cmd_count counts[] = {count_of(0, m->pmd[0].num), count_of(0, m->pmd[1].num)};
@@ -61,10 +60,9 @@ static void lost(struct world *w)
 	WANT_EQ(w, counts[0].state, COUNT_KNOWN);
 	WANT_PMD(w, m->pmd[0].num, counts[0].value);
 }
-EACH_MODEL(lost)
 
 /* Counters that are not asked for are not read. */
-static void named(struct world *w)
+EACH_MODEL(named)
 {
 	struct cmd_count counts[WORLD_MAX];
 	unsigned all;
@@ -81,4 +79,3 @@ static void named(struct world *w)
 	read_counts(w, counts, 0);
 	WANT_EQ(w, w->nops, 0);
 }
-EACH_MODEL(named)

@@ -92,7 +92,7 @@ static void take_turns(struct ctxsw_world *c, struct tally t[3])
 	}
 }
 
-static void turns(struct ctxsw_world *c)
+EACH_CTXSW(turns)
 {
 	struct tally t[3];
 
@@ -103,7 +103,6 @@ static void turns(struct ctxsw_world *c)
 	c->pace = 1013; /* nothing counts but between the first access and the last */
 	take_turns(c, t);
 }
-EACH_CTXSW(turns)
 
 static void want_on(struct ctxsw_world *c, unsigned i, unsigned line)
 {
@@ -114,7 +113,7 @@ static void want_on(struct ctxsw_world *c, unsigned i, unsigned line)
 }
 
 /* From CPU to CPU, while another is on the one that was left. */
-static void migrations(struct ctxsw_world *c)
+EACH_CTXSW(migrations)
 {
 	struct tally t[3];
 
@@ -140,10 +139,9 @@ static void migrations(struct ctxsw_world *c)
 			tally_check(c, &t[i], i);
 	}
 }
-EACH_CTXSW(migrations)
 
 /* All that a residency can wrap, at every width that something is kept in. */
-static void wraps(struct ctxsw_world *c)
+EACH_CTXSW(wraps)
 {
 	static const unsigned bits[] = {31, 32, 40, 47, 48, 63};
 	struct tally t;
@@ -164,10 +162,9 @@ static void wraps(struct ctxsw_world *c)
 	}
 	WANT_EQ(&c->w, world_pmd(&c->w, 0, c->w.model->pmd[0].num).overflows, 0);
 }
-EACH_CTXSW(wraps)
 
 /* A context of which nothing counts has its time all the same, and goes in and out. */
-static void empty(struct ctxsw_world *c)
+EACH_CTXSW(empty)
 {
 	task_load(c, 0);
 	WANT(&c->w, 0, line_prepare(c, 0, 0));
@@ -177,10 +174,9 @@ static void empty(struct ctxsw_world *c)
 	WANT_EQ(&c->w, world_set_info(&c->w, 0).active_ns, 3 * MS);
 	WANT_IN(&c->w, 0, c->w.model->pmd[0].num, 0);
 }
-EACH_CTXSW(empty)
 
 /* A residency in which a counter may have wrapped twice: its thread must be switched sooner. */
-static void late(struct ctxsw_world *c)
+EACH_CTXSW(late)
 {
 	uint64_t wrap = pmu_wrap_ns(c->w.pmu, ~0U), poll = pmu_poll_ns(c->w.pmu), value, t;
 
@@ -199,7 +195,6 @@ static void late(struct ctxsw_world *c)
 	for (unsigned i = 0; i < c->w.model->npmd; i++)
 		WANT(&c->w, -EIO, world_read(&c->w, true, c->w.model->pmd[i].num, &value));
 }
-EACH_CTXSW(late)
 
 /* --- What is found when it leaves */
 
@@ -276,7 +271,7 @@ static void want_message(
 #define WANT_MSG(c, type, set, pmds) want_message(c, type, set, WORLD_CPU, pmds, __LINE__)
 
 /* Found on leaving, told and masked; restarted while out; found again after it was elsewhere. */
-static void notified(struct ctxsw_world *c)
+EACH_CTXSW(notified)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	struct world *w = task(c, 0);
@@ -319,10 +314,9 @@ static void notified(struct ctxsw_world *c)
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_IS(c, CTX_LOADED, 0);
 }
-EACH_CTXSW(notified)
 
 /* The message names the CPU of the overflow and its PMDs; other CPUs may have come before. */
-static void notified_where(struct ctxsw_world *c)
+EACH_CTXSW(notified_where)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(UINT32_MAX)};
 	const struct world_model *m = c->w.model;
@@ -338,10 +332,9 @@ static void notified_where(struct ctxsw_world *c)
 	WANT_IS(c, CTX_MASKED, 0);
 	want_message(c, PFM_MSG_OVFL, 0, c->line[1].cpu, bits, __LINE__);
 }
-EACH_CTXSW(notified_where)
 
 /* Without notification it is reset as often as it has overflowed, others with it. */
-static void unnotified(struct ctxsw_world *c)
+EACH_CTXSW(unnotified)
 {
 	struct pmd_conf conf = {.short_reset = period(10)};
 	struct world *w = task(c, 0);
@@ -358,7 +351,6 @@ static void unnotified(struct ctxsw_world *c)
 	WANT_ALL(c, 0, 0, period(1), 3, period(10));
 	WANT_NO_MESSAGE(w);
 }
-EACH_CTXSW(unnotified)
 
 static void set_flags(struct world *w, unsigned flags)
 {
@@ -368,7 +360,7 @@ static void set_flags(struct world *w, unsigned flags)
 }
 
 /* The thread is to stay stopped until a command resumes it. */
-static void blocked(struct ctxsw_world *c)
+EACH_CTXSW(blocked)
 {
 	static const enum cmd_verb ways[] = {CMD_RESTART, CMD_STOP, CMD_UNLOAD};
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(10)};
@@ -395,10 +387,9 @@ static void blocked(struct ctxsw_world *c)
 	}
 	WANT_IS(c, CTX_UNLOADED, 0);
 }
-EACH_CTXSW(blocked)
 
 /* As said by flags: silent, and for threads only. */
-static void by_flags(struct ctxsw_world *c)
+EACH_CTXSW(by_flags)
 {
 	struct command load = {.verb = CMD_LOAD, .tid = TASK_TID, .load.untraced = true};
 	struct command load_cpu = {.verb = CMD_LOAD, .load.cpu = 3};
@@ -430,9 +421,8 @@ static void by_flags(struct ctxsw_world *c)
 	WANT(w, -EINVAL, world_command(w, &load_cpu));
 	WANT(w, 0, world_command(w, &load));
 }
-EACH_CTXSW(by_flags)
 
-static void too_many(struct ctxsw_world *c)
+EACH_CTXSW(too_many)
 {
 	const struct pmd_conf conf = {.short_reset = period(10)};
 	struct world *w = task(c, 0);
@@ -451,7 +441,6 @@ static void too_many(struct ctxsw_world *c)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	assert_false(world_info(w).throttled);
 }
-EACH_CTXSW(too_many)
 
 static uint64_t switch_pmds(struct world *w, unsigned set)
 {
@@ -459,7 +448,7 @@ static uint64_t switch_pmds(struct world *w, unsigned set)
 }
 
 /* A threshold that is reached in one residency, or in several, has it switched when it leaves. */
-static void thresholds(struct ctxsw_world *c)
+EACH_CTXSW(thresholds)
 {
 	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 3};
 	struct world *w = task(c, 0);
@@ -488,10 +477,9 @@ static void thresholds(struct ctxsw_world *c)
 	WANT_EQ(w, c->task[0].count.switches, 2);
 	WANT_NO_MESSAGE(w);
 }
-EACH_CTXSW(thresholds)
 
 /* Masked and due at once: the switch comes with restart. */
-static void masked_trigger(struct ctxsw_world *c)
+EACH_CTXSW(masked_trigger)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY,
 		.long_reset = period(20),
@@ -513,10 +501,9 @@ static void masked_trigger(struct ctxsw_world *c)
 	happen(c, 1, 4);
 	WANT_ALL(c, 1, 1, 4, 0, 0);
 }
-EACH_CTXSW(masked_trigger)
 
 /* Stopped instead of restarted, it is due still: unless another set is asked for. */
-static void stopped_trigger(struct ctxsw_world *c)
+EACH_CTXSW(stopped_trigger)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(20), .thresh = 1};
 	struct world *w = task(c, 0);
@@ -541,7 +528,6 @@ static void stopped_trigger(struct ctxsw_world *c)
 		WANT(w, 0, world_set(w, CMD_START, 0));
 	}
 }
-EACH_CTXSW(stopped_trigger)
 
 /* A residency of set @set: task 0 has it active. What each set counted is in @sum. */
 static void run_window_of(struct ctxsw_world *c, unsigned line, unsigned set, uint64_t ns,
@@ -592,7 +578,7 @@ static void program_sets(struct ctxsw_world *c)
 }
 
 /* A timeout is of the thread's own time, wherever it spends that. */
-static void timeouts(struct ctxsw_world *c)
+EACH_CTXSW(timeouts)
 {
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
 	struct world *w = task(c, 0);
@@ -632,10 +618,9 @@ static void timeouts(struct ctxsw_world *c)
 	want_sums(c, sum);
 	WANT_EQ(w, c->task[0].count.switches, 3);
 }
-EACH_CTXSW(timeouts)
 
 /* While it is in, it says when its ctxsw thread is to take it out. */
-static void wakes(struct ctxsw_world *c)
+EACH_CTXSW(wakes)
 {
 	struct context *ctx = &c->task[0];
 	struct world *w = task(c, 0);
@@ -663,7 +648,6 @@ static void wakes(struct ctxsw_world *c)
 	assert_true(ctx_wake(ctx).at > t && ctx_wake(ctx).at < t + MS);
 	assert_false(ctx_wake(ctx).switches);
 }
-EACH_CTXSW(wakes)
 
 /* --- A sampling format */
 
@@ -710,7 +694,7 @@ static const pfm_buffer_fmt_t recorder = {
 };
 
 /* What a restart finds due while the context is out is done as when it leaves. */
-static void restart_due(struct ctxsw_world *c)
+EACH_CTXSW(restart_due)
 {
 	const struct pmd_conf conf = {.thresh = 1};
 	struct samples all = {.answer = {.mask_monitoring = 1}, .active = true};
@@ -733,7 +717,6 @@ static void restart_due(struct ctxsw_world *c)
 	happen(c, 1, 3);
 	WANT_ALL(c, 1, 1, period(7), 0, period(10));
 }
-EACH_CTXSW(restart_due)
 
 static void want_sample(struct ctxsw_world *c, const struct sample *s, uint64_t value,
 	uint64_t other, unsigned count, uint64_t tstamp)
@@ -751,7 +734,7 @@ static void want_sample(struct ctxsw_world *c, const struct sample *s, uint64_t 
 	WANT_EQ(&c->w, s->tstamp, tstamp);
 }
 
-static void samples(struct ctxsw_world *c)
+EACH_CTXSW(samples)
 {
 	struct pmd_conf conf = {.flags = PMD_NOTIFY,
 		.short_reset = period(10),
@@ -810,7 +793,6 @@ static void samples(struct ctxsw_world *c)
 	WANT_IS(c, CTX_MASKED, 0);
 	WANT_EQ(w, all.n, 4);
 }
-EACH_CTXSW(samples)
 
 /* --- Memory, while it is out: registers that are touched then fail the test by themselves */
 
@@ -905,7 +887,7 @@ static void set_flags_fail(struct world *w)
 }
 
 /* Written and read in every state, as if it were not loaded. */
-static void saved(struct ctxsw_world *c)
+EACH_CTXSW(saved)
 {
 	struct world *w;
 	uint64_t value;
@@ -952,10 +934,9 @@ static void saved(struct ctxsw_world *c)
 	WANT(w, -EINVAL, world_do(w, CMD_RESTART));
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
 }
-EACH_CTXSW(saved)
 
 /* What was written while it was out, of PMDs and of PMCs, is what counts when it is in. */
-static void written_between(struct ctxsw_world *c)
+EACH_CTXSW(written_between)
 {
 	const struct world_model *m = c->w.model;
 	struct world *w;
@@ -982,10 +963,9 @@ static void written_between(struct ctxsw_world *c)
 	task(c, 0);
 	WANT_PMD(w, m->pmd[0].num, world_events(w, 0, true, t, t + MS));
 }
-EACH_CTXSW(written_between)
 
 /* Starting a set while it is out is a switch, and what it had been in before counts. */
-static void start_set(struct ctxsw_world *c)
+EACH_CTXSW(start_set)
 {
 	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
 	struct world *w = task(c, 0);
@@ -1005,7 +985,6 @@ static void start_set(struct ctxsw_world *c)
 	want_sums(c, sum);
 	WANT_TIME(c, 0, 3 * MS + 1 + 4 + 7, 0, 4);
 }
-EACH_CTXSW(start_set)
 
 static void want_ended(struct ctxsw_world *c, enum ctx_state state, bool ended, int line)
 {
@@ -1018,7 +997,7 @@ static void want_ended(struct ctxsw_world *c, enum ctx_state state, bool ended, 
 #define WANT_ENDED(c, state, ended) want_ended(c, state, ended, __LINE__)
 
 /* The last of its messages says that the thread has ended; all else is as after unload. */
-static void end(struct ctxsw_world *c)
+EACH_CTXSW(end)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(100)};
 	struct world *w = task(c, 0);
@@ -1052,11 +1031,10 @@ static void end(struct ctxsw_world *c)
 	WANT_ENDED(c, CTX_UNLOADED, false);
 	WANT_NO_MESSAGE(w);
 }
-EACH_CTXSW(end)
 
 /* The message of the end finds room in a full queue, after the record of a loss, and comes in a
  * context without overflow messages. */
-static void end_always_reported(struct ctxsw_world *c)
+EACH_CTXSW(end_always_reported)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1)};
 	struct pfm_msg msgs[MESSAGES_DEPTH + 3];
@@ -1083,7 +1061,6 @@ static void end_always_reported(struct ctxsw_world *c)
 	WANT_EQ(w, msgs[0].type, PFM_MSG_END);
 	WANT_EQ(w, msgs[0].tid, TASK_TID + 1);
 }
-EACH_CTXSW(end_always_reported)
 
 /* --- What the switches themselves add */
 
@@ -1103,7 +1080,7 @@ static uint64_t less(uint64_t n, uint64_t by)
 }
 
 /* Once for each time it was in; never more than was counted; not at all where it was not asked. */
-static void overhead(struct ctxsw_world *c)
+EACH_CTXSW(overhead)
 {
 	enum { OVERHEAD = 400 };
 	const struct world_model *m = c->w.model;
@@ -1137,10 +1114,9 @@ static void overhead(struct ctxsw_world *c)
 	WANT(&c->w, 0, world_write(&c->w, false, m->pmc[0].num, 0));
 	assert_false(c->task[0].active->calibrated);
 }
-EACH_CTXSW(overhead)
 
 /* To calibrate it, the scratch itself goes in and out between start and stop. */
-static void calibrating(struct ctxsw_world *c)
+EACH_CTXSW(calibrating)
 {
 	const struct world_model *m = c->w.model;
 	uint64_t sum[WORLD_MAX] = {0}, t;
@@ -1173,10 +1149,9 @@ static void calibrating(struct ctxsw_world *c)
 				world_events(w, i, !step, t, t + MS));
 	}
 }
-EACH_CTXSW(calibrating)
 
 /* It makes nothing overflow, and hides no overflow. */
-static void overhead_overflows(struct ctxsw_world *c)
+EACH_CTXSW(overhead_overflows)
 {
 	const struct pmd_conf conf = {.short_reset = period(50)};
 	struct world *w = task(c, 0);
@@ -1193,11 +1168,10 @@ static void overhead_overflows(struct ctxsw_world *c)
 	happen(c, 0, 11);
 	WANT_ALL(c, 0, 0, period(50), 1, period(50));
 }
-EACH_CTXSW(overhead_overflows)
 
 /* --- What a ctxsw thread has to know, and what a new thread inherits */
 
-static void reserved(struct ctxsw_world *c)
+EACH_CTXSW(reserved)
 {
 	const struct pmu_reservation *res = &c->line[0].scratch->own;
 	struct world *w = task(c, 0);
@@ -1218,7 +1192,6 @@ static void reserved(struct ctxsw_world *c)
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
 	assert_true(ctx_has_reserved(&c->task[0], res));
 }
-EACH_CTXSW(reserved)
 
 /* The PMDs, by number, whose ctxsw_world can be calibrated. */
 static uint64_t calibratable(struct ctxsw_world *c)
@@ -1232,7 +1205,7 @@ static uint64_t calibratable(struct ctxsw_world *c)
 	return nums;
 }
 
-static void calibratables(struct ctxsw_world *c)
+EACH_CTXSW(calibratables)
 {
 	const struct world_model *m = c->w.model;
 	struct world *w = task(c, 0);
@@ -1254,7 +1227,6 @@ static void calibratables(struct ctxsw_world *c)
 	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
 	WANT_EQ(w, calibratable(c), all & ~(1ULL << m->pmd[0].num));
 }
-EACH_CTXSW(calibratables)
 
 static bool is_user_only(struct ctxsw_world *c)
 {
@@ -1263,7 +1235,7 @@ static bool is_user_only(struct ctxsw_world *c)
 }
 
 /* All counters of all sets stand still outside of user mode, or not. */
-static void user_only(struct ctxsw_world *c)
+EACH_CTXSW(user_only)
 {
 	const struct world_model *m = c->w.model;
 	struct world *w = task(c, 0);
@@ -1290,7 +1262,6 @@ static void user_only(struct ctxsw_world *c)
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
 	assert_true(is_user_only(c));
 }
-EACH_CTXSW(user_only)
 
 static void clone_to(struct ctxsw_world *c, unsigned from, unsigned to, enum ctx_state state)
 {
@@ -1302,7 +1273,7 @@ static void clone_to(struct ctxsw_world *c, unsigned from, unsigned to, enum ctx
 }
 
 /* The parent may have ended before: then what it was tells whether its child is to count. */
-static void clone_of_ended(struct ctxsw_world *c)
+EACH_CTXSW(clone_of_ended)
 {
 	struct world *w = task(c, 0);
 
@@ -1317,7 +1288,6 @@ static void clone_of_ended(struct ctxsw_world *c)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	clone_to(c, 0, 1, CTX_UNLOADED);
 }
-EACH_CTXSW(clone_of_ended)
 
 /* As it was written, without what has been counted. */
 static void want_cloned(struct ctxsw_world *c, unsigned set, unsigned num)
@@ -1347,7 +1317,7 @@ static void want_same_pmc(struct ctxsw_world *c, unsigned set, unsigned num)
 }
 
 /* A clone counts its own, from where its parent began, and has nothing of what befell that. */
-static void cloned(struct ctxsw_world *c)
+EACH_CTXSW(cloned)
 {
 	const struct pmd_conf random = {
 		.flags = PMD_RANDOM, .mask = 0xff, .seed = 7, .short_reset = period(5000)};
@@ -1425,10 +1395,9 @@ static void cloned(struct ctxsw_world *c)
 	task(c, 0);
 	WANT_IS(c, CTX_RUNNING, 0);
 }
-EACH_CTXSW(cloned)
 
 /* What it has used up of its thresholds, the clone has not. */
-static void cloned_used(struct ctxsw_world *c)
+EACH_CTXSW(cloned_used)
 {
 	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 4};
 	struct world *w = task(c, 0);
@@ -1444,10 +1413,9 @@ static void cloned_used(struct ctxsw_world *c)
 	WANT_ALL(c, 0, 0, period(10), 0, period(10));
 	WANT_EQ(w, world_pmd(w, 0, 0).thresh_left, 4);
 }
-EACH_CTXSW(cloned_used)
 
 /* Random resets start over, too: parent and child have the same series. */
-static void cloned_series(struct ctxsw_world *c)
+EACH_CTXSW(cloned_series)
 {
 	const struct pmd_conf conf = {
 		.flags = PMD_RANDOM, .mask = 0xffff, .seed = 7, .short_reset = period(1000000)};
@@ -1474,7 +1442,6 @@ static void cloned_series(struct ctxsw_world *c)
 		WANT_EQ(w, world_pmd(w, 0, 0).last_reset, resets[0]);
 	}
 }
-EACH_CTXSW(cloned_series)
 
 /* --- What it costs */
 
@@ -1536,7 +1503,7 @@ static const struct cost *cost_of(const char *model)
 	return NULL;
 }
 
-static void cost(struct ctxsw_world *c)
+EACH_CTXSW(cost)
 {
 	const struct cost *cost = cost_of(c->w.model->name);
 	struct accesses before;
@@ -1567,11 +1534,10 @@ static void cost(struct ctxsw_world *c)
 	line_sched_out(c, 0);
 	want_cost(c, before, cost->few, "out with one counter");
 }
-EACH_CTXSW(cost)
 
 /* On a CPU that is taken by a context of the CPU: what was not lost before names the CPU and the
  * user, and is lost until it is written. */
-static void taken(struct ctxsw_world *c)
+EACH_CTXSW(taken)
 {
 	unsigned first = c->w.model->pmd[0].num;
 	uint64_t value;
@@ -1591,7 +1557,6 @@ static void taken(struct ctxsw_world *c)
 	WANT(task(c, 0), 0, world_read(&c->w, true, first, &value));
 	assert_true(value > 5);
 }
-EACH_CTXSW(taken)
 
 static void record_source(void *buf, const pfm_smpl_source_t *source)
 {
@@ -1616,7 +1581,7 @@ static void want_gaps(struct ctxsw_world *c, unsigned num, uint64_t n, uint64_t 
 }
 
 /* With the flag, counts go on without what was counted meanwhile; and what is missing is told. */
-static void gaps(struct ctxsw_world *c)
+EACH_CTXSW(gaps)
 {
 	static const pfm_buffer_fmt_t recording = {.fmt_source = record_source};
 	const struct world_model *m = c->w.model;
@@ -1662,10 +1627,9 @@ static void gaps(struct ctxsw_world *c)
 	WANT_EQ(&c->w, world_info(&c->w).gaps, 0);
 	ctx->smpl = (struct sampling){0};
 }
-EACH_CTXSW(gaps)
 
 /* Stopping ends a gap: the thread's time is not counted from then on anyway. */
-static void gap_ends(struct ctxsw_world *c)
+EACH_CTXSW(gap_ends)
 {
 	set_flags(task(c, 0), CTX_GAPS);
 	task_start(c, 0, COUNT_BOTH, 0);
@@ -1678,7 +1642,6 @@ static void gap_ends(struct ctxsw_world *c)
 	assert_false(c->task[0].gap.open);
 	WANT_EQ(&c->w, world_info(task(c, 0)).gaps, 1);
 }
-EACH_CTXSW(gap_ends)
 
 /* A window begins with the first charge after the last one is over. */
 TEST(budget)

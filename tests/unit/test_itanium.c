@@ -405,33 +405,30 @@ TEST(left_behind)
 }
 
 /* Breakpoints of a debugger (5.6.2): a context that needs the registers is not loaded. */
-TEST(debugger)
+IN_WORLD(debugger, model())
 {
-	struct world w;
 	uint64_t value;
 
-	world_open(&w, model());
-	world_poke(&w, IBR(5), 1ULL << 63);
-	world_poke(&w, DBR(3), 1ULL << 62);
-	world_remember(&w);
-	select_event(&w, 4, NOPS, 0);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, -EBUSY, world_write(&w, false, 14, 0xdb60db60db60db4));
-	assert_non_null(strstr(w.err.text, "pmc261"));
-	WANT(&w, -EBUSY, world_write(&w, false, 267, 1));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	WANT(&w, 0, world_write(&w, false, 256, 1));
-	WANT(&w, 0, world_write(&w, false, 14, 0xdb60db60db60db4));
-	WANT(&w, -EBUSY, world_do(&w, CMD_LOAD));
+	world_poke(w, IBR(5), 1ULL << 63);
+	world_poke(w, DBR(3), 1ULL << 62);
+	world_remember(w);
+	select_event(w, 4, NOPS, 0);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, -EBUSY, world_write(w, false, 14, 0xdb60db60db60db4));
+	assert_non_null(strstr(w->err.text, "pmc261"));
+	WANT(w, -EBUSY, world_write(w, false, 267, 1));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	WANT(w, 0, world_write(w, false, 256, 1));
+	WANT(w, 0, world_write(w, false, 14, 0xdb60db60db60db4));
+	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
 	/* The bits that make breakpoints are never set (5.6.3). */
-	WANT(&w, 0, world_write(&w, false, 257, ~0ULL));
-	WANT(&w, 0, world_read(&w, false, 257, &value));
+	WANT(w, 0, world_write(w, false, 257, ~0ULL));
+	WANT(w, 0, world_read(w, false, 257, &value));
 	assert_int_equal(value, ~0ULL >> 1);
-	WANT(&w, 0, world_write(&w, false, 265, ~0ULL));
-	WANT(&w, 0, world_read(&w, false, 265, &value));
+	WANT(w, 0, world_write(w, false, 265, ~0ULL));
+	WANT(w, 0, world_read(w, false, 265, &value));
 	assert_int_equal(value, ~0ULL >> 2);
-	world_restored(&w, 0, "not loaded");
-	world_close(&w);
+	world_restored(w, 0, "not loaded");
 }
 
 /* Each register that restricts, taken by another program while counters count: all are lost, and it
@@ -467,32 +464,28 @@ TEST(stolen)
 }
 
 /* A set that is switched to after such a theft does not count. */
-TEST(stolen_set)
+IN_WORLD(stolen_set, model())
 {
-	struct world w;
-
-	world_open(&w, model());
-	WANT(&w, 0, world_set(&w, CMD_EVTSET_NEW, 1));
-	world_set_timed(&w, 0, 1000000);
-	world_set_timed(&w, 1, 1000000);
+	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
+	world_set_timed(w, 0, 1000000);
+	world_set_timed(w, 1, 1000000);
 	for (unsigned set = 0; set < 2; set++)
-		WANT(&w, 0, world_write_in(&w, set, false, 4, NOPS << 8 | BOTH));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
-	world_poke(&w, PMC(9), 0);
-	world_pass_switch(&w, 2000000);
-	hw_advance(w.hw, US);
-	assert_int_equal(world_info(&w).set, 1);
+		WANT(w, 0, world_write_in(w, set, false, 4, NOPS << 8 | BOTH));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	world_poke(w, PMC(9), 0);
+	world_pass_switch(w, 2000000);
+	hw_advance(w->hw, US);
+	assert_int_equal(world_info(w).set, 1);
 	for (unsigned set = 0; set < 2; set++) {
 		struct cmd_reg reg = {.pmd = true, .num = 4, .set = (uint16_t)set};
 		struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 
-		WANT(&w, -EIO, world_command(&w, &read));
+		WANT(w, -EIO, world_command(w, &read));
 	}
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	assert_int_equal(world_rdmsr(&w, PMC(9)) >> 33, 0);
-	world_restored(&w, PMC(9), "after unload");
-	world_close(&w);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	assert_int_equal(world_rdmsr(w, PMC(9)) >> 33, 0);
+	world_restored(w, PMC(9), "after unload");
 }
 
 /* 64 bits over 47, and an overflow that the hardware tells in PMC0, which is cleared in the end. */

@@ -134,7 +134,7 @@ TEST(numbers)
 }
 
 /* Which ESCR a value chooses (SDM volume 3, the table of counters, CCCRs and ESCRs). */
-TEST(choices)
+IN_WORLD(choices, &netburst)
 {
 	static const char *const units[4][8] = {
 		{"BPU_ESCR0", "IS_ESCR0", "MOB_ESCR0", "ITLB_ESCR0", "PMH_ESCR0", "IX_ESCR0",
@@ -144,17 +144,15 @@ TEST(choices)
 		{"IQ_ESCR0", "ALF_ESCR0", "RAT_ESCR0", "SSU_ESCR0", "CRU_ESCR0", "CRU_ESCR2",
 			"CRU_ESCR4"},
 	};
-	struct world w;
 
-	world_open(&w, &netburst);
 	for (unsigned n = 0; n < 18; n++) {
 		unsigned group = n < 12 ? n / 4 : 3;
 		bool second = n < 16 ? n % 4 >= 2 : n == 17;
 
-		for (unsigned p = 0; p < w.pmu->npmcs; p++)
-			for (unsigned c = 0; w.pmu->pmcs[p].addr == 0x360 + n && c < 8; c++) {
+		for (unsigned p = 0; p < w->pmu->npmcs; p++)
+			for (unsigned c = 0; w->pmu->pmcs[p].addr == 0x360 + n && c < 8; c++) {
 				const char *unit = units[group][c];
-				int row = pmu_escr_of(w.pmu, p, CCCR(c)), first;
+				int row = pmu_escr_of(w->pmu, p, CCCR(c)), first;
 
 				if (second && unit && strcmp(unit, "SSU_ESCR0") == 0)
 					unit = NULL;
@@ -162,99 +160,93 @@ TEST(choices)
 					assert_int_equal(row, -1);
 					continue;
 				}
-				for (first = 0; strcmp(w.pmu->pmcs[first].name, unit) != 0; first++)
+				for (first = 0; strcmp(w->pmu->pmcs[first].name, unit) != 0;
+					first++)
 					;
 				assert_int_equal(
-					w.pmu->pmcs[row].addr, w.pmu->pmcs[first].addr + second);
+					w->pmu->pmcs[row].addr, w->pmu->pmcs[first].addr + second);
 			}
 	}
-	world_close(&w);
 }
 
 /* All 18 at once; four ESCRs of each half select for them. */
-TEST(counts)
+IN_WORLD(counts, &netburst)
 {
 	static const struct {
 		unsigned escr, choice;
 	} by_group[4] = {{PMC_FSB0, 6}, {10, 2}, {12, 1}, {PMC_CRU0, CHOOSE_CRU0}};
 	static const unsigned second[4] = {PMC_FSB1, 42, 44, 51};
-	struct world w;
 
-	world_open(&w, &netburst);
 	for (unsigned again = 0; again < 2; again++) {
 		uint64_t events[18], t;
 
 		for (unsigned d = 0; d < 18; d++) {
-			unsigned n = w.pmu->pmds[d].addr - BPU_CTR0, group = n < 12 ? n / 4 : 3;
+			unsigned n = w->pmu->pmds[d].addr - BPU_CTR0, group = n < 12 ? n / 4 : 3;
 			bool half = n < 16 ? n % 4 >= 2 : n == 17;
 
 			events[d] = EVENT(0x13 + group + again, 1 + half) | (half ? USER : BOTH);
-			program_one(&w, half ? second[group] : by_group[group].escr, events[d],
-				w.pmu->pmcs[w.pmu->pmds[d].pmc].num, by_group[group].choice,
-				w.pmu->pmds[d].num);
+			program_one(w, half ? second[group] : by_group[group].escr, events[d],
+				w->pmu->pmcs[w->pmu->pmds[d].pmc].num, by_group[group].choice,
+				w->pmu->pmds[d].num);
 		}
-		t = start(&w);
-		hw_advance(w.hw, NS);
+		t = start(w);
+		hw_advance(w->hw, NS);
 		for (unsigned d = 0; d < 18; d++)
-			WANT_PMD(&w, d, FROM + truth(&w, events[d], t));
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		world_stopped(&w, "stopped");
-		unload(&w, "18 counters");
+			WANT_PMD(w, d, FROM + truth(w, events[d], t));
+		WANT(w, 0, world_do(w, CMD_STOP));
+		world_stopped(w, "stopped");
+		unload(w, "18 counters");
 	}
-	world_close(&w);
 }
 
 /* The bits of a thread are those of the thread that a CPU is. */
-TEST(threads_of_a_core)
+IN_WORLD(threads_of_a_core, &netburst)
 {
 	struct command load = {.verb = CMD_LOAD, .load.cpu = 0};
 	struct executor exec;
 	struct context other;
 	uint64_t t, value;
-	struct world w;
 
-	world_open(&w, &netburst);
-	exec = (struct executor){.be = w.be, .stats = &w.stats};
-	WANT(&w, 0, w.ops.cpu_open(w.be, 0, &exec.cpu, &w.err));
-	WANT(&w, 0, ctx_init(&other, w.pmu));
-	program_two(&w);
-	t = start(&w);
-	assert_int_equal(world_rdmsr(&w, FSB_ESCR0), CYCLES | BOTH >> 2);
-	WANT(&w, 0, world_read(&w, false, PMC_FSB0, &value));
+	exec = (struct executor){.be = w->be, .stats = &w->stats};
+	WANT(w, 0, w->ops.cpu_open(w->be, 0, &exec.cpu, &w->err));
+	WANT(w, 0, ctx_init(&other, w->pmu));
+	program_two(w);
+	t = start(w);
+	assert_int_equal(world_rdmsr(w, FSB_ESCR0), CYCLES | BOTH >> 2);
+	WANT(w, 0, world_read(w, false, PMC_FSB0, &value));
 	assert_int_equal(value, CYCLES | BOTH);
 
 	/* The sibling has the other half, but not the same registers. */
-	w.other = &other;
-	w.other_exec = &exec;
-	program_one(&w, PMC_FSB0, CYCLES | USER, PMC_BPU_CCCR1, CHOOSE_FSB, PMD_BPU_CTR1);
-	WANT(&w, -EBUSY, world_command(&w, &load));
-	want_sentence(&w, "FSB_ESCR0");
-	want_sentence(&w, "CPU 1 ");
-	WANT(&w, 0, world_write(&w, false, PMC_BPU_CCCR1, 0x30000));
-	WANT(&w, 0, world_write(&w, false, PMC_FSB0, 0));
-	program_one(&w, PMC_FSB1, CYCLES | USER, PMC_BPU_CCCR2, CHOOSE_FSB, PMD_BPU_CTR2);
-	WANT(&w, 0, world_command(&w, &load));
-	WANT(&w, 0, world_do(&w, CMD_START));
-	assert_int_equal(world_rdmsr(&w, FSB_ESCR0 + 1), CYCLES | USER);
-	value = hw_now(w.hw);
-	hw_advance(w.hw, NS);
-	WANT_PMD(&w, PMD_BPU_CTR2, FROM + truth(&w, CYCLES | USER, value));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	w.other = NULL;
-	w.other_exec = NULL;
-	WANT_PMD(&w, PMD_BPU_CTR0, FROM + truth(&w, CYCLES | BOTH, t));
-	unload(&w, "both threads");
+	w->other = &other;
+	w->other_exec = &exec;
+	program_one(w, PMC_FSB0, CYCLES | USER, PMC_BPU_CCCR1, CHOOSE_FSB, PMD_BPU_CTR1);
+	WANT(w, -EBUSY, world_command(w, &load));
+	want_sentence(w, "FSB_ESCR0");
+	want_sentence(w, "CPU 1 ");
+	WANT(w, 0, world_write(w, false, PMC_BPU_CCCR1, 0x30000));
+	WANT(w, 0, world_write(w, false, PMC_FSB0, 0));
+	program_one(w, PMC_FSB1, CYCLES | USER, PMC_BPU_CCCR2, CHOOSE_FSB, PMD_BPU_CTR2);
+	WANT(w, 0, world_command(w, &load));
+	WANT(w, 0, world_do(w, CMD_START));
+	assert_int_equal(world_rdmsr(w, FSB_ESCR0 + 1), CYCLES | USER);
+	value = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	WANT_PMD(w, PMD_BPU_CTR2, FROM + truth(w, CYCLES | USER, value));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	w->other = NULL;
+	w->other_exec = NULL;
+	WANT_PMD(w, PMD_BPU_CTR0, FROM + truth(w, CYCLES | BOTH, t));
+	unload(w, "both threads");
 
 	/* An ESCR with the bits of both counts both: this is not what the contexts did. */
-	world_poke(&w, FSB_ESCR0, CYCLES | BOTH | BOTH >> 2);
-	world_poke(&w, BPU_CTR0, 0);
-	world_poke(&w, BPU_CCCR0, CCCR(CHOOSE_FSB));
-	t = hw_now(w.hw);
-	hw_advance(w.hw, NS);
-	assert_int_equal(world_rdmsr(&w, BPU_CTR0), 2 * truth(&w, CYCLES | BOTH, t));
+	world_poke(w, FSB_ESCR0, CYCLES | BOTH | BOTH >> 2);
+	world_poke(w, BPU_CTR0, 0);
+	world_poke(w, BPU_CCCR0, CCCR(CHOOSE_FSB));
+	t = hw_now(w->hw);
+	hw_advance(w->hw, NS);
+	assert_int_equal(world_rdmsr(w, BPU_CTR0), 2 * truth(w, CYCLES | BOTH, t));
 	ctx_free(&other);
-	w.ops.cpu_close(exec.cpu);
-	world_close(&w);
+	w->ops.cpu_close(exec.cpu);
 }
 
 /* The CPU sets OVF: it is no theft, it goes with the next write, and what it was comes back. */
@@ -324,19 +316,15 @@ TEST(overflow_while_written)
 }
 
 /* A sampling period: each wrap of the 64-bit value is an overflow. */
-TEST(sampling)
+IN_WORLD(sampling, &netburst)
 {
-	struct world w;
-
-	world_open(&w, &netburst);
-	program_two(&w);
-	WANT(&w, 0, world_write(&w, true, PMD_BPU_CTR0, (uint64_t)-100000));
-	start(&w);
-	hw_advance(w.hw, NS);
-	WANT(&w, 0, world_do(&w, CMD_POLL));
-	assert_int_equal(w.ctx.count.overflows, 1);
-	unload(&w, "sampling");
-	world_close(&w);
+	program_two(w);
+	WANT(w, 0, world_write(w, true, PMD_BPU_CTR0, (uint64_t)-100000));
+	start(w);
+	hw_advance(w->hw, NS);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	assert_int_equal(w->ctx.count.overflows, 1);
+	unload(w, "sampling");
 }
 
 /* Which register it is that another program writes, and with what. */
@@ -393,54 +381,47 @@ TEST(stolen)
 }
 
 /* An ESCR shows by the CCCR that has chosen it whether it is in use. */
-TEST(in_use)
+IN_WORLD(in_use, &netburst)
 {
-	struct world w;
-
-	world_open(&w, &netburst);
-	world_poke(&w, BPU_CCCR0 + 1, CCCR(CHOOSE_FSB) | 1ULL << 27);
-	world_remember(&w);
-	program_two(&w);
-	WANT(&w, -EBUSY, world_do(&w, CMD_LOAD));
-	want_sentence(&w, "pmc24");
-	world_poke(&w, BPU_CCCR0 + 1, CCCR(CHOOSE_FSB) & ~ENABLE);
-	world_remember(&w);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	unload(&w, "with a stopped neighbour");
-	world_poke(&w, BPU_CCCR0 + 1, CCCR(0)); /* Has chosen another ESCR. */
-	world_remember(&w);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	world_poke(&w, BPU_CCCR0 + 1, 0);
-	world_poke(&w, BPU_CCCR0, CCCR(0));
-	world_remember(&w);
-	WANT(&w, -EBUSY, world_do(&w, CMD_LOAD));
-	want_sentence(&w, "pmc23");
-	world_restored(&w, 0, "refused");
-	world_close(&w);
+	world_poke(w, BPU_CCCR0 + 1, CCCR(CHOOSE_FSB) | 1ULL << 27);
+	world_remember(w);
+	program_two(w);
+	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
+	want_sentence(w, "pmc24");
+	world_poke(w, BPU_CCCR0 + 1, CCCR(CHOOSE_FSB) & ~ENABLE);
+	world_remember(w);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	unload(w, "with a stopped neighbour");
+	world_poke(w, BPU_CCCR0 + 1, CCCR(0)); /* Has chosen another ESCR. */
+	world_remember(w);
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_poke(w, BPU_CCCR0 + 1, 0);
+	world_poke(w, BPU_CCCR0, CCCR(0));
+	world_remember(w);
+	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
+	want_sentence(w, "pmc23");
+	world_restored(w, 0, "refused");
 }
 
 /* What another program has selected in an ESCR is not counted with one's own CCCR. */
-TEST(no_event)
+IN_WORLD(no_event, &netburst)
 {
-	struct world w;
 	uint64_t value;
 
-	world_open(&w, &netburst);
-	w.rights.kernel = false;
-	world_poke(&w, FSB_ESCR0, CYCLES | BOTH | BOTH >> 2);
-	world_remember(&w);
-	WANT(&w, 0, world_write(&w, false, PMC_BPU_CCCR0, CCCR(CHOOSE_FSB)));
-	start(&w);
-	assert_int_equal(world_rdmsr(&w, FSB_ESCR0), 0);
-	hw_advance(w.hw, NS);
-	WANT(&w, 0, world_read(&w, true, PMD_BPU_CTR0, &value));
+	w->rights.kernel = false;
+	world_poke(w, FSB_ESCR0, CYCLES | BOTH | BOTH >> 2);
+	world_remember(w);
+	WANT(w, 0, world_write(w, false, PMC_BPU_CCCR0, CCCR(CHOOSE_FSB)));
+	start(w);
+	assert_int_equal(world_rdmsr(w, FSB_ESCR0), 0);
+	hw_advance(w->hw, NS);
+	WANT(w, 0, world_read(w, true, PMD_BPU_CTR0, &value));
 	assert_int_equal(value, 0);
 	/* Cycles of the kernel need the right. */
-	WANT(&w, -EACCES, world_write(&w, false, PMC_FSB0, CYCLES | BOTH));
-	WANT(&w, 0, world_write(&w, false, PMC_FSB0, CYCLES | USER));
-	unload(&w, "an ESCR without an event");
-	world_close(&w);
+	WANT(w, -EACCES, world_write(w, false, PMC_FSB0, CYCLES | BOTH));
+	WANT(w, 0, world_write(w, false, PMC_FSB0, CYCLES | USER));
+	unload(w, "an ESCR without an event");
 }
 
 /* What may be written, and what never is. */
@@ -500,51 +481,45 @@ static void program_sets(struct world *w, struct cmd_reg regs[2])
 }
 
 /* The same counter counts with two ESCRs in turn. */
-TEST(sets)
+IN_WORLD(sets, &netburst)
 {
 	struct cmd_reg regs[] = {{.num = 7, .set = 1, .value = EVENT(0xc, 1) | BOTH},
 		{.num = PMC_BPU_CCCR0, .set = 1, .value = CCCR(7)}};
 	struct cmd_reg reg = {.pmd = true, .num = PMD_BPU_CTR0, .set = 1};
 	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
 	uint64_t cycles = FROM, others = 0;
-	struct world w;
 
-	world_open(&w, &netburst);
-	program_sets(&w, regs);
-	start(&w);
+	program_sets(w, regs);
+	start(w);
 	for (unsigned i = 0; i < 20; i++) {
-		uint64_t t = hw_now(w.hw);
+		uint64_t t = hw_now(w->hw);
 
-		hw_advance(w.hw, NS);
-		*(i % 2 ? &others : &cycles) += truth(&w, i % 2 ? regs[0].value : CYCLES | BOTH, t);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		WANT_PMD(&w, PMD_BPU_CTR0, cycles);
-		WANT(&w, 0, world_command(&w, &read));
+		hw_advance(w->hw, NS);
+		*(i % 2 ? &others : &cycles) += truth(w, i % 2 ? regs[0].value : CYCLES | BOTH, t);
+		WANT(w, 0, world_do(w, CMD_POLL));
+		WANT_PMD(w, PMD_BPU_CTR0, cycles);
+		WANT(w, 0, world_command(w, &read));
 		assert_int_equal(reg.value, others);
 	}
-	unload(&w, "two sets");
-	world_close(&w);
+	unload(w, "two sets");
 }
 
 /* An ESCR that is taken over while one set counts is missing in the other one, too. */
-TEST(sets_stolen)
+IN_WORLD(sets_stolen, &netburst)
 {
 	struct cmd_reg regs[] = {{.num = PMC_FSB0, .set = 1, .value = CYCLES | USER},
 		{.num = PMC_BPU_CCCR1, .set = 1, .value = CCCR(CHOOSE_FSB)}};
 	struct cmd_reg reg = {.pmd = true, .num = PMD_BPU_CTR1, .set = 1};
 	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
-	struct world w;
 
-	world_open(&w, &netburst);
-	program_sets(&w, regs);
-	start(&w);
-	world_poke(&w, FSB_ESCR0, EVENT(0x17, 3) | 3);
+	program_sets(w, regs);
+	start(w);
+	world_poke(w, FSB_ESCR0, EVENT(0x17, 3) | 3);
 	for (unsigned i = 0; i < 3; i++) {
-		hw_advance(w.hw, NS);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
+		hw_advance(w->hw, NS);
+		WANT(w, 0, world_do(w, CMD_POLL));
 	}
-	WANT(&w, -EIO, world_command(&w, &read));
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	assert_int_equal(world_rdmsr(&w, FSB_ESCR0), EVENT(0x17, 3) | 3);
-	world_close(&w);
+	WANT(w, -EIO, world_command(w, &read));
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	assert_int_equal(world_rdmsr(w, FSB_ESCR0), EVENT(0x17, 3) | 3);
 }

@@ -93,7 +93,7 @@ static void write_reg(struct world *w, struct cmd_reg reg)
 }
 
 /* What is said on a PMD and what on the PMC that controls it do not undo each other. */
-static void conferred(struct world *w)
+EACH_MODEL(conferred)
 {
 	const struct pmd_conf notice = {.flags = PMD_NOTIFY | PMD_NO64,
 		.eventid = 4,
@@ -135,10 +135,9 @@ static void conferred(struct world *w)
 	write_reg(w, (struct cmd_reg){.value = world_idle_selector(w, 0), .confer = PMD_EMULATION});
 	WANT_EQ(w, world_pmd(w, 0, 0).conf.flags, 0);
 }
-EACH_MODEL(conferred)
 
 /* While it counts, it acts from the next overflow on. */
-static void conferred_while_running(struct world *w)
+EACH_MODEL(conferred_while_running)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY};
 
@@ -153,7 +152,6 @@ static void conferred_while_running(struct world *w)
 	WANT_STATE(w, CTX_MASKED, 0);
 	world_unload(w);
 }
-EACH_MODEL(conferred_while_running)
 
 /*
  * Figure 3.17: a period of 100000 events is -100000. (The specification prints it as
@@ -200,7 +198,7 @@ TEST(figure_3_17)
 }
 
 /* Figure 3.4: base 0x100000, mask 0xff: of a random 0x1567fb, 0xfb is added. */
-static void figure_3_4(struct world *w)
+EACH_MODEL(figure_3_4)
 {
 	const struct pmd_conf conf = {.flags = PMD_RANDOM, .short_reset = 0x100000, .mask = 0xff};
 
@@ -212,7 +210,6 @@ static void figure_3_4(struct world *w)
 	WANT_ALL(w, 0, 0, 0x100000 + (16807 & 0xff), 1, 0x100000 + (16807 & 0xff));
 	world_unload(w);
 }
-EACH_MODEL(figure_3_4)
 
 /* The generator, with a division. */
 static uint64_t draw(uint64_t *z, uint64_t mask)
@@ -227,7 +224,7 @@ static uint64_t draw(uint64_t *z, uint64_t mask)
 }
 
 /* Each reset of a randomized PMD takes the next number, be it short or long, or by a list. */
-static void random_series(struct world *w)
+EACH_MODEL(random_series)
 {
 	struct pmd_conf conf = {.flags = PMD_RANDOM,
 		.short_reset = period(1000),
@@ -262,10 +259,9 @@ static void random_series(struct world *w)
 	WANT_ALL(w, 0, 0, want, 1, want);
 	world_unload(w);
 }
-EACH_MODEL(random_series)
 
 /* The seeds of no use become the one that is; without the flag nothing is random. */
-static void random_seeds(struct world *w)
+EACH_MODEL(random_seeds)
 {
 	static const uint32_t seeds[] = {0, 1, 0x7fffffff, 0xfffffffe, 0xffffffff};
 	struct pmd_conf conf = {.flags = PMD_RANDOM, .short_reset = 10, .mask = 0xffff};
@@ -283,7 +279,6 @@ static void random_seeds(struct world *w)
 	WANT_ALL(w, 0, 0, 10, 1, 10);
 	world_unload(w);
 }
-EACH_MODEL(random_seeds)
 
 static bool same_list(const struct regset *a, const struct regset *b)
 {
@@ -306,7 +301,7 @@ static void want_conf(struct world *w, const struct pmd_conf *want)
 }
 
 /* 3.1.2's vectors and all other settings are read back as they were written. */
-static void settings(struct world *w)
+EACH_MODEL(settings)
 {
 	struct pmd_conf conf = {.long_reset = period(7),
 		.short_reset = 0x123456789abcdef0,
@@ -348,10 +343,9 @@ static void settings(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	want_conf(w, &conf);
 }
-EACH_MODEL(settings)
 
 /* What is not notified: reset to the short value, and what came after the wrap is kept. */
-static void excess(struct world *w)
+EACH_MODEL(excess)
 {
 	const struct pmd_conf conf = {.short_reset = period(100), .long_reset = 1};
 
@@ -376,10 +370,9 @@ static void excess(struct world *w)
 	world_unload(w);
 	WANT_ALL(w, 0, 0, 15, 1, 0);
 }
-EACH_MODEL(excess)
 
 /* Every command that reads the counters finds it: a read returns the value after the reset. */
-static void found_by_each(struct world *w)
+EACH_MODEL(found_by_each)
 {
 	const struct pmd_conf conf = {.short_reset = period(100)};
 
@@ -398,13 +391,12 @@ static void found_by_each(struct world *w)
 	world_unload(w);
 	WANT_ALL(w, 0, 0, period(99), 3, period(100));
 }
-EACH_MODEL(found_by_each)
 
 /*
  * 3.1.2's example: the period counts cycles, and instructions since the last sample are recorded
  * with it and reset to their own short value; without an excess, for they did not overflow.
  */
-static void reset_list(struct world *w)
+EACH_MODEL(reset_list)
 {
 	const struct pmd_conf cycles = {
 		.short_reset = period(1000), .smpl = list(1), .reset = list(1)};
@@ -430,10 +422,9 @@ static void reset_list(struct world *w)
 	WANT_ALL(w, 0, 1, 3, 0, 3);
 	world_unload(w);
 }
-EACH_MODEL(reset_list)
 
 /* PMDs that overflow in the same reading keep their own excess, whatever lists name them. */
-static void reset_each_other(struct world *w)
+EACH_MODEL(reset_each_other)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .reset = list(1)};
 	const struct pmd_conf b = {.short_reset = period(200), .reset = list(0)};
@@ -450,10 +441,9 @@ static void reset_each_other(struct world *w)
 	WANT_ALL(w, 0, 1, period(200), 2, period(200));
 	world_unload(w);
 }
-EACH_MODEL(reset_each_other)
 
 /* Notified: nothing counts, and values stay as found (3.1.9); restart resets what overflowed. */
-static void notified(struct world *w)
+EACH_MODEL(notified)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY,
 		.long_reset = period(1000),
@@ -493,10 +483,9 @@ static void notified(struct world *w)
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	world_unload(w);
 }
-EACH_MODEL(notified)
 
 /* At once: one message tells all of them (3.4.3), and all of them wait for restart. */
-static void simultaneous(struct world *w)
+EACH_MODEL(simultaneous)
 {
 	const struct pmd_conf a = {.long_reset = period(1000), .short_reset = period(100)};
 	const struct pmd_conf b = {
@@ -522,10 +511,9 @@ static void simultaneous(struct world *w)
 	WANT_NO_MESSAGE(w);
 	world_unload(w);
 }
-EACH_MODEL(simultaneous)
 
 /* A read finds it and shows what there is; masking is left to the poll that has become due. */
-static void found_by_read(struct world *w)
+EACH_MODEL(found_by_read)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 
@@ -550,10 +538,9 @@ static void found_by_read(struct world *w)
 	WANT_NO_MESSAGE(w);
 	world_unload(w);
 }
-EACH_MODEL(found_by_read)
 
 /* Some are read, all have overflowed: the same comes of it as if all had been read. */
-static void found_by_half(struct world *w)
+EACH_MODEL(found_by_half)
 {
 	const struct pmd_conf a = {
 		.flags = PMD_NOTIFY, .short_reset = period(100), .long_reset = period(1000)};
@@ -576,10 +563,9 @@ static void found_by_half(struct world *w)
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
 	world_unload(w);
 }
-EACH_MODEL(found_by_half)
 
 /* A read of one that resets another: what that one has counted past its wrap is not lost. */
-static void reset_by_half(struct world *w)
+EACH_MODEL(reset_by_half)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .reset = list(1)};
 	const struct pmd_conf b = {.short_reset = period(200)};
@@ -595,10 +581,9 @@ static void reset_by_half(struct world *w)
 	WANT_ALL(w, 0, 1, period(193), 1, period(200));
 	world_unload(w);
 }
-EACH_MODEL(reset_by_half)
 
 /* What a write finds because it stops the counter is not lost, either; nor by other counters. */
-static void found_by_write(struct world *w)
+EACH_MODEL(found_by_write)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 
@@ -618,10 +603,9 @@ static void found_by_write(struct world *w)
 	WANT_IN(w, 0, 1, 7);
 	world_unload(w);
 }
-EACH_MODEL(found_by_write)
 
 /* The last reading, of stop or unload, finds one: notified, then it is loaded or unloaded. */
-static void found_by_stop(struct world *w)
+EACH_MODEL(found_by_stop)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 
@@ -643,7 +627,6 @@ static void found_by_stop(struct world *w)
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	WANT_NO_MESSAGE(w);
 }
-EACH_MODEL(found_by_stop)
 
 static uint64_t changes(struct world *w)
 {
@@ -651,7 +634,7 @@ static uint64_t changes(struct world *w)
 }
 
 /* Which commands there are in which state, and what counts as a change of it. */
-static void states(struct world *w)
+EACH_MODEL(states)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	uint64_t n = changes(w);
@@ -698,7 +681,6 @@ static void states(struct world *w)
 	world_unload(w);
 	WANT_EQ(w, changes(w), n + 2);
 }
-EACH_MODEL(states)
 
 static struct pmd_conf resets_pmd1(void)
 {
@@ -715,7 +697,7 @@ static void overflow_with_list(struct world *w)
 }
 
 /* While masked, registers are read and written as ever; nothing counts until restart. */
-static void write_masked(struct world *w)
+EACH_MODEL(write_masked)
 {
 	const struct pmd_conf a = resets_pmd1();
 	const struct pmd_conf b = {.long_reset = 8};
@@ -741,10 +723,9 @@ static void write_masked(struct world *w)
 	WANT_ALL(w, 0, 1, 8, 0, 8);
 	world_unload(w);
 }
-EACH_MODEL(write_masked)
 
 /* A reset that is due stays so until it is made or the PMD is written. */
-static void pending(struct world *w)
+EACH_MODEL(pending)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	const struct pmd_conf b = {.flags = PMD_NOTIFY, .long_reset = period(2000)};
@@ -769,10 +750,9 @@ static void pending(struct world *w)
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
 	world_unload(w);
 }
-EACH_MODEL(pending)
 
 /* Restart makes it after a stop, too: monitoring stays stopped, or goes on if it was started. */
-static void pending_after_stop(struct world *w)
+EACH_MODEL(pending_after_stop)
 {
 	const struct pmd_conf a = resets_pmd1();
 
@@ -806,10 +786,9 @@ static void pending_after_stop(struct world *w)
 	WANT_ALL(w, 0, 1, 3, 1, period(10));
 	world_unload(w);
 }
-EACH_MODEL(pending_after_stop)
 
 /* ... or by the next switch to its set: then to the short value. */
-static void pending_in_set(struct world *w)
+EACH_MODEL(pending_in_set)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY,
 		.long_reset = period(1000),
@@ -837,10 +816,9 @@ static void pending_in_set(struct world *w)
 	WANT_ALL(w, 0, 1, 9, 0, 9);
 	world_unload(w);
 }
-EACH_MODEL(pending_in_set)
 
 /* Figure 3.38: set 0 is left after two overflows of 1000 events, set 1 after one. */
-static void figure_3_38(struct world *w)
+EACH_MODEL(figure_3_38)
 {
 	struct pmd_conf conf = {
 		.short_reset = period(1000), .long_reset = period(1000), .thresh = 2};
@@ -887,11 +865,10 @@ static void figure_3_38(struct world *w)
 	WANT_EQ(w, switch_pmds(w, 1), 0);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_38)
 
 /* The same with events of their own: a tick after the 2000th at the latest, it is the next's turn.
  */
-static void real_triggers(struct world *w)
+EACH_MODEL(real_triggers)
 {
 	const struct pmd_conf conf = {
 		.short_reset = period(1000), .long_reset = period(1000), .thresh = 2};
@@ -921,11 +898,10 @@ static void real_triggers(struct world *w)
 	WANT_EQ(w, world_set_info(w, 0).active_ns, ran);
 	world_unload(w);
 }
-EACH_MODEL(real_triggers)
 
 /* In one reading, all wraps of a trigger are accounted, and none of them counts towards the
  * threshold of its set's next activation. */
-static void many_wraps(struct world *w)
+EACH_MODEL(many_wraps)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .thresh = 3, .reset = list(1)};
 	const struct pmd_conf b = {.short_reset = 5};
@@ -949,10 +925,9 @@ static void many_wraps(struct world *w)
 	WANT_LEFT(w, 0, 0, 3);
 	world_unload(w);
 }
-EACH_MODEL(many_wraps)
 
 /* Two thresholds: whichever is reached first; both at once are both named (3.7.6). */
-static void two_triggers(struct world *w)
+EACH_MODEL(two_triggers)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .thresh = 3};
 	const struct pmd_conf b = {.short_reset = period(200), .thresh = 1};
@@ -986,10 +961,9 @@ static void two_triggers(struct world *w)
 	WANT_ALL(w, 0, 0, period(50), 5, period(100));
 	world_unload(w);
 }
-EACH_MODEL(two_triggers)
 
 /* Notified and due: restart switches, and then the next set's resets are long (3.7.7). */
-static void masked_trigger(struct world *w)
+EACH_MODEL(masked_trigger)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY,
 		.short_reset = period(100),
@@ -1033,10 +1007,9 @@ static void masked_trigger(struct world *w)
 	WANT_LEFT(w, 0, 0, 2);
 	world_unload(w);
 }
-EACH_MODEL(masked_trigger)
 
 /* An overflow that is notified, found when the time is over: masked first, switched after. */
-static void masked_when_over(struct world *w)
+EACH_MODEL(masked_when_over)
 {
 	const struct pmd_conf a = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 
@@ -1061,10 +1034,9 @@ static void masked_when_over(struct world *w)
 	WANT_EQ(w, switch_pmds(w, 0), 0);
 	world_unload(w);
 }
-EACH_MODEL(masked_when_over)
 
 /* 3.1.6: once stopped, no more switching; what was due then is made when it goes on. */
-static void trigger_at_stop(struct world *w)
+EACH_MODEL(trigger_at_stop)
 {
 	const struct pmd_conf a = {.short_reset = period(100), .thresh = 1};
 
@@ -1084,10 +1056,9 @@ static void trigger_at_stop(struct world *w)
 	WANT_EQ(w, switch_pmds(w, 0), 1);
 	world_unload(w);
 }
-EACH_MODEL(trigger_at_stop)
 
 /* Cascading (3.7.6): once 1000 events have happened, the others are counted; not before. */
-static void cascade(struct world *w)
+EACH_MODEL(cascade)
 {
 	const struct pmd_conf conf = {.thresh = 1};
 	uint64_t t;
@@ -1116,10 +1087,9 @@ static void cascade(struct world *w)
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_IN(w, 1, w->model->pmd[i].num, world_events(w, i, false, t, now(w)));
 }
-EACH_MODEL(cascade)
 
 /* Load and start set= reload the thresholds of the set they designate. */
-static void thresholds(struct world *w)
+EACH_MODEL(thresholds)
 {
 	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 5};
 
@@ -1153,10 +1123,9 @@ static void thresholds(struct world *w)
 	WANT_ALL(w, 0, 0, period(9), 1, period(10));
 	world_unload(w);
 }
-EACH_MODEL(thresholds)
 
 /* The counter as it is: no more bits than it has, and no overflow. */
-static void no64(struct world *w)
+EACH_MODEL(no64)
 {
 	const uint64_t edge = 1ULL << w->pmu->pmds[pmu_find_pmd(w->pmu, 0)].width;
 	const struct pmd_conf conf = {.flags = PMD_NO64 | PMD_NOTIFY, .short_reset = 5};
@@ -1178,7 +1147,6 @@ static void no64(struct world *w)
 	world_unload(w);
 	WANT_IN(w, 0, 0, 3);
 }
-EACH_MODEL(no64)
 
 /* Every event of pmd0 is notified from here on. */
 static void run_noisily(struct world *w)
@@ -1199,7 +1167,7 @@ static void make_noise(struct world *w, unsigned i)
 }
 
 /* First in, first out (3.3.1); read is of as many as there is room for (3.3.3). */
-static void fifo(struct world *w)
+EACH_MODEL(fifo)
 {
 	struct pfm_msg msgs[QUEUE];
 
@@ -1225,7 +1193,6 @@ static void fifo(struct world *w)
 	WANT_NO_MESSAGE(w);
 	world_unload(w);
 }
-EACH_MODEL(fifo)
 
 static void want_lost(struct world *w, uint64_t count)
 {
@@ -1239,7 +1206,7 @@ static void want_lost(struct world *w, uint64_t count)
 }
 
 /* The queue is full: what is lost is counted, and said in its place. */
-static void overrun(struct world *w)
+EACH_MODEL(overrun)
 {
 	run_noisily(w);
 	for (unsigned i = 0; i < QUEUE + 3; i++)
@@ -1274,10 +1241,9 @@ static void overrun(struct world *w)
 	WANT_NO_MESSAGE(w);
 	world_unload(w);
 }
-EACH_MODEL(overrun)
 
 /* ovfl_no_msg: masked all the same, without a message (3.4.3). */
-static void no_messages(struct world *w)
+EACH_MODEL(no_messages)
 {
 	struct command flags = {.verb = CMD_FLAGS, .setup.flags = CTX_OVFL_NO_MSG};
 
@@ -1293,10 +1259,9 @@ static void no_messages(struct world *w)
 	WANT_EQ(w, w->stats.messages_lost, 0);
 	world_unload(w);
 }
-EACH_MODEL(no_messages)
 
 /* A period of one event is caught by the throttle. */
-static void throttle(struct world *w)
+EACH_MODEL(throttle)
 {
 	const struct pmd_conf a = {.short_reset = period(1), .long_reset = period(2)};
 	const struct pmd_conf b = {.short_reset = period(3), .long_reset = period(4)};
@@ -1342,10 +1307,9 @@ static void throttle(struct world *w)
 	WANT_NO_MESSAGE(w);
 	world_unload(w);
 }
-EACH_MODEL(throttle)
 
 /* Notified overflows count as well: two messages then, and both are one masking. */
-static void throttled_and_notified(struct world *w)
+EACH_MODEL(throttled_and_notified)
 {
 	w->limits.overflow_rate_max = 3;
 	run_noisily(w);
@@ -1364,10 +1328,9 @@ static void throttled_and_notified(struct world *w)
 	assert_false(world_info(w).throttled);
 	world_unload(w);
 }
-EACH_MODEL(throttled_and_notified)
 
 /* A trigger that was found before the throttle tripped makes its switch at restart. */
-static void throttled_trigger(struct world *w)
+EACH_MODEL(throttled_trigger)
 {
 	const struct pmd_conf a = {.short_reset = period(1), .thresh = 2};
 	const struct pmd_conf b = {.short_reset = period(1)};
@@ -1389,10 +1352,9 @@ static void throttled_trigger(struct world *w)
 	WANT_EQ(w, switch_pmds(w, 0), 1);
 	world_unload(w);
 }
-EACH_MODEL(throttled_trigger)
 
 /* A counter that was taken over neither overflows nor stops the others from it. */
-static void stolen(struct world *w)
+EACH_MODEL(stolen)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
 	uint64_t value;
@@ -1422,7 +1384,6 @@ static void stolen(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
-EACH_MODEL(stolen)
 
 /* A sampling format that answers what its buffer says. */
 static int answer(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -1443,7 +1404,7 @@ static void record_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]
 
 /* A client that waits, and a sampling format, learn of a lost count without asking for it; and that
  * it is lost no more when the PMD is written. */
-static void lost_is_reported(struct world *w)
+EACH_MODEL(lost_is_reported)
 {
 	static const pfm_buffer_fmt_t recording = {
 		.fmt_name = "recording", .fmt_handler = answer, .fmt_lost = record_lost};
@@ -1479,10 +1440,9 @@ static void lost_is_reported(struct world *w)
 	WANT_EQ(w, changes(w), n + 1);
 	w->ctx.smpl = (struct sampling){0};
 }
-EACH_MODEL(lost_is_reported)
 
 /* Nor is it when its set is deleted. */
-static void lost_with_its_set(struct world *w)
+EACH_MODEL(lost_with_its_set)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY};
 
@@ -1496,7 +1456,6 @@ static void lost_with_its_set(struct world *w)
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
 	assert_false(world_info(w).lost);
 }
-EACH_MODEL(lost_with_its_set)
 
 /* The model's last counter, used by another program, wraps. */
 static uint64_t overflow_of_another(struct world *w)
@@ -1513,7 +1472,7 @@ static uint64_t overflow_of_another(struct world *w)
 }
 
 /* Where there is an overflow status, the bits of other people's counters are theirs. */
-static void status_of_others(struct world *w)
+EACH_MODEL(status_of_others)
 {
 	const struct pmd_conf conf = {.short_reset = period(1000)};
 	uint64_t bit;
@@ -1534,10 +1493,9 @@ static void status_of_others(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->pmu->status) & bit, bit);
 }
-EACH_MODEL(status_of_others)
 
 /* An overflow that no poll has seen leaves nothing in the overflow status either. */
-static void status_after_unload(struct world *w)
+EACH_MODEL(status_after_unload)
 {
 	const struct pmd_conf conf = {.short_reset = period(1000)};
 	const struct pmu_pmd *pmd = &w->pmu->pmds[pmu_find_pmd(w->pmu, w->model->pmd[0].num)];
@@ -1554,13 +1512,12 @@ static void status_after_unload(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->pmu->status), 0);
 }
-EACH_MODEL(status_after_unload)
 
 static const pfm_buffer_fmt_t answering = {.fmt_name = "answering", .fmt_handler = answer};
 
 /* A read finds an overflow of which one thing comes: it is due at once, and done without another
  * read. */
-static void one_thing_found(struct world *w)
+EACH_MODEL(one_thing_found)
 {
 	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .thresh = 1, .short_reset = period(100)};
 	pfm_ovfl_ctrl_t ctrl = {.notify_user = 1, .reset_ovfl_pmds = 1};
@@ -1597,7 +1554,6 @@ static void one_thing_found(struct world *w)
 	w->ctx.smpl = (struct sampling){0};
 	world_unload(w);
 }
-EACH_MODEL(one_thing_found)
 
 /* A sampling format with an answer for each PMD. */
 static int answer_each(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -1612,7 +1568,7 @@ static int answer_each(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *da
 
 /* Of simultaneous overflows, what the handler of one PMD masks leaves all of them as they are:
  * those before it, too (3.5.14). */
-static void masked_by_the_last(struct world *w)
+EACH_MODEL(masked_by_the_last)
 {
 	static const pfm_buffer_fmt_t each = {.fmt_name = "each", .fmt_handler = answer_each};
 	const struct pmd_conf conf = {
@@ -1641,10 +1597,9 @@ static void masked_by_the_last(struct world *w)
 	w->ctx.smpl = (struct sampling){0};
 	world_unload(w);
 }
-EACH_MODEL(masked_by_the_last)
 
 /* A queue has room for as many messages as the format says that it needs. */
-static void format_depth(struct world *w)
+EACH_MODEL(format_depth)
 {
 	static const pfm_buffer_fmt_t deep = {
 		.fmt_name = "deep", .fmt_handler = answer, .fmt_msgq_depth = 2 * QUEUE};
@@ -1663,4 +1618,3 @@ static void format_depth(struct world *w)
 	w->ctx.smpl = (struct sampling){0};
 	world_unload(w);
 }
-EACH_MODEL(format_depth)

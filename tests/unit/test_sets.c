@@ -29,7 +29,7 @@ static uint64_t now(struct world *w)
 	return hw_now(w->hw);
 }
 
-static void existence(struct world *w)
+EACH_MODEL(existence)
 {
 	uint64_t value;
 
@@ -53,7 +53,6 @@ static void existence(struct world *w)
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
 	WANT_IN(w, 7, 0, 0);
 }
-EACH_MODEL(existence)
 
 /* What a new set is, set 0 among them (3.1.10). */
 static void want_new(struct world *w, unsigned id)
@@ -95,7 +94,7 @@ TEST(new)
 	world_each_model(new_sets);
 }
 
-static void flags_and_next(struct world *w)
+EACH_MODEL(flags_and_next)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
 	WANT(w, 0, world_set_flags(w, 7, SET_OVFL_SWITCH));
@@ -129,10 +128,9 @@ static void flags_and_next(struct world *w)
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	world_unload(w);
 }
-EACH_MODEL(flags_and_next)
 
 /* All of it in one command, or nothing of it. */
-static void properties_at_once(struct world *w)
+EACH_MODEL(properties_at_once)
 {
 	struct command cmd = {.verb = CMD_EVTSET_WRITE,
 		.evtset = {.change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
@@ -156,7 +154,6 @@ static void properties_at_once(struct world *w)
 	WANT_EQ(w, is.flags, SET_TIME_SWITCH | SET_EXPL_NEXT);
 	WANT_EQ(w, is.timeout_ns, 5 * MS);
 }
-EACH_MODEL(properties_at_once)
 
 static struct command making(unsigned id, struct cmd_evtset as)
 {
@@ -168,7 +165,7 @@ static struct command making(unsigned id, struct cmd_evtset as)
 }
 
 /* A set is made with its properties; an existing one becomes as if just made. */
-static void renewed(struct world *w)
+EACH_MODEL(renewed)
 {
 	const struct cmd_evtset as = {
 		.change = EVTSET_FLAGS | EVTSET_TIMEOUT | EVTSET_NEXT,
@@ -208,10 +205,9 @@ static void renewed(struct world *w)
 	WANT(w, -EINVAL, world_command(w, &make));
 	WANT(w, -ENOENT, set_info_fails(w, 4));
 }
-EACH_MODEL(renewed)
 
 /* Made again with KEEP: its properties are the new ones alone, the rest is as it was. */
-static void made_again(struct world *w)
+EACH_MODEL(made_again)
 {
 	struct command make =
 		making(3, (struct cmd_evtset){
@@ -240,10 +236,9 @@ static void made_again(struct world *w)
 	WANT_EQ(w, world_set_info(w, 3).runs, 1);
 	WANT_IN(w, 3, 0, 12);
 }
-EACH_MODEL(made_again)
 
 /* What is wrong with the element of a vector. */
-static void faults(struct world *w)
+EACH_MODEL(faults)
 {
 	struct command gone = {.verb = CMD_EVTSET_DELETE, .evtset.id = 9};
 	struct command zero = {.verb = CMD_EVTSET_DELETE};
@@ -259,7 +254,6 @@ static void faults(struct world *w)
 	WANT(w, 0, world_command(w, &info));
 	WANT_EQ(w, info.evtset.fault, FAULT_NONE);
 }
-EACH_MODEL(faults)
 
 static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
 {
@@ -268,41 +262,38 @@ static void want_timeout(struct world *w, uint64_t asked, uint64_t given)
 }
 
 /* Figure 3.35: 15 ms requested of a timer that ticks every 10 ms become 20 ms. */
-TEST(figure_3_35)
+IN_WORLD(figure_3_35, &world_models[4])
 {
 	const uint64_t most = 1000000000000000000;
-	struct world w;
 
-	world_open(&w, &world_models[4]);
-	w.limits.tick_ns = 10 * MS;
-	w.limits.timer_ns = 10 * MS;
-	want_timeout(&w, 15 * MS, 20 * MS);
-	want_timeout(&w, 20 * MS, 20 * MS);
-	want_timeout(&w, 20 * MS + 1, 30 * MS);
-	want_timeout(&w, 1, 10 * MS);
+	w->limits.tick_ns = 10 * MS;
+	w->limits.timer_ns = 10 * MS;
+	want_timeout(w, 15 * MS, 20 * MS);
+	want_timeout(w, 20 * MS, 20 * MS);
+	want_timeout(w, 20 * MS + 1, 30 * MS);
+	want_timeout(w, 1, 10 * MS);
 	/* the tick is the least, the timer's grain what it is a multiple of */
-	w.limits.tick_ns = 7;
-	w.limits.timer_ns = 4;
-	want_timeout(&w, 1, 8);
-	want_timeout(&w, 8, 8);
-	want_timeout(&w, 9, 12);
-	w.limits.timer_ns = 1;
-	want_timeout(&w, 1, 7);
-	want_timeout(&w, 9, 9);
-	WANT(&w, -EINVAL, world_set_timeout(&w, 0, 0));
-	WANT(&w, -ERANGE, world_set_timeout(&w, 0, most + 1));
-	WANT(&w, -ERANGE, world_set_timeout(&w, 0, UINT64_MAX));
-	WANT_EQ(&w, world_set_info(&w, 0).timeout_ns, 9);
-	want_timeout(&w, most, most);
+	w->limits.tick_ns = 7;
+	w->limits.timer_ns = 4;
+	want_timeout(w, 1, 8);
+	want_timeout(w, 8, 8);
+	want_timeout(w, 9, 12);
+	w->limits.timer_ns = 1;
+	want_timeout(w, 1, 7);
+	want_timeout(w, 9, 9);
+	WANT(w, -EINVAL, world_set_timeout(w, 0, 0));
+	WANT(w, -ERANGE, world_set_timeout(w, 0, most + 1));
+	WANT(w, -ERANGE, world_set_timeout(w, 0, UINT64_MAX));
+	WANT_EQ(w, world_set_info(w, 0).timeout_ns, 9);
+	want_timeout(w, most, most);
 	/* what was granted stays so when the administrator changes the limits */
-	w.limits.tick_ns = 10 * MS;
-	want_timeout(&w, 15 * MS, 15 * MS);
-	w.limits.tick_ns = 20 * MS;
-	WANT_EQ(&w, world_set_info(&w, 0).timeout_ns, 15 * MS);
-	world_close(&w);
+	w->limits.tick_ns = 10 * MS;
+	want_timeout(w, 15 * MS, 15 * MS);
+	w->limits.tick_ns = 20 * MS;
+	WANT_EQ(w, world_set_info(w, 0).timeout_ns, 15 * MS);
 }
 
-static void no_timeout(struct world *w)
+EACH_MODEL(no_timeout)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 9));
 	WANT(w, 0, world_set_flags(w, 9, SET_TIME_SWITCH));
@@ -313,7 +304,6 @@ static void no_timeout(struct world *w)
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	world_unload(w);
 }
-EACH_MODEL(no_timeout)
 
 static void want_unchangeable(struct world *w)
 {
@@ -326,7 +316,7 @@ static void want_unchangeable(struct world *w)
 }
 
 /* Sets can be made, changed and deleted only while unloaded (3.7.4). */
-static void unchangeable_loaded(struct world *w)
+EACH_MODEL(unchangeable_loaded)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY};
 
@@ -347,10 +337,9 @@ static void unchangeable_loaded(struct world *w)
 	world_unload(w);
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 7));
 }
-EACH_MODEL(unchangeable_loaded)
 
 /* The set that was active last is deleted: nothing is left of it. */
-static void deleted_active(struct world *w)
+EACH_MODEL(deleted_active)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 7));
 	WANT(w, 0, world_write_in(w, 7, false, 0, world_idle_selector(w, 0)));
@@ -368,7 +357,6 @@ static void deleted_active(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	world_unload(w);
 }
-EACH_MODEL(deleted_active)
 
 /* Lets sets be switched from @n times: they are to be those of @order, which starts over. */
 static void want_order(struct world *w, const uint16_t *order, unsigned len, unsigned n)
@@ -382,7 +370,7 @@ static void want_order(struct world *w, const uint16_t *order, unsigned len, uns
 }
 
 /* Figure 3.33: made in the order 5, 3, they are switched in rising order, round robin. */
-static void figure_3_33(struct world *w)
+EACH_MODEL(figure_3_33)
 {
 	static const uint16_t order[] = {0, 3, 5, 65535};
 
@@ -404,10 +392,9 @@ static void figure_3_33(struct world *w)
 	want_order(w, (const uint16_t[]){3, 65535, 0}, 3, 7);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_33)
 
 /* Figure 3.34: two sublists, 0 to 5 and 8 to 11, chosen by load or start. */
-static void figure_3_34(struct world *w)
+EACH_MODEL(figure_3_34)
 {
 	static const uint16_t low[] = {0, 1, 2, 3, 4, 5}, high[] = {8, 9, 10, 11};
 
@@ -435,10 +422,9 @@ static void figure_3_34(struct world *w)
 	want_order(w, (const uint16_t[]){9, 10, 11, 8}, 4, 9);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_34)
 
 /* Forward, backward and to itself: loops of explicit links are nothing to refuse (3.7.5). */
-static void loops(struct world *w)
+EACH_MODEL(loops)
 {
 	for (unsigned id = 1; id <= 3; id++)
 		WANT(w, 0, world_set(w, CMD_EVTSET_NEW, id));
@@ -468,10 +454,9 @@ static void loops(struct world *w)
 	WANT_EQ(w, world_set_info(w, 0).runs, 5);
 	world_unload(w);
 }
-EACH_MODEL(loops)
 
 /* A set without a switching flag is never left, whatever its neighbours do. */
-static void no_switch(struct world *w)
+EACH_MODEL(no_switch)
 {
 	const struct pmd_conf trigger = {.thresh = 1};
 
@@ -498,7 +483,6 @@ static void no_switch(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	world_unload(w);
 }
-EACH_MODEL(no_switch)
 
 /* What happens in the six slices of figure 3.32; the worker switches between them. */
 static void six_slices(struct world *w)
@@ -524,7 +508,7 @@ static uint64_t scaled(struct world *w, unsigned set)
 }
 
 /* Figure 3.32: event A is counted in set 0, B in set 1, by the same counter. */
-static void figure_3_32(struct world *w)
+EACH_MODEL(figure_3_32)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	for (unsigned set = 0; set < 2; set++) {
@@ -542,10 +526,9 @@ static void figure_3_32(struct world *w)
 	WANT_EQ(w, world_set_info(w, 1).runs, 3);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_32)
 
 /* Real events in slices: what each set counts is exactly what happened in its slices. */
-static void slices(struct world *w)
+EACH_MODEL(slices)
 {
 	uint64_t want[2][WORLD_MAX] = {{0}}, t;
 
@@ -577,13 +560,12 @@ static void slices(struct world *w)
 		for (unsigned i = 0; i < w->model->npmd; i++)
 			WANT_IN(w, set, w->model->pmd[i].num, want[set][i]);
 }
-EACH_MODEL(slices)
 
 /*
  * Figure 3.3 with sets: a count keeps what is above the hardware's width while another set has
  * the counter, and the carry gets there afterwards.
  */
-static void figure_3_3(struct world *w)
+EACH_MODEL(figure_3_3)
 {
 	const uint64_t edge = 1ULL << w->pmu->counter_width;
 
@@ -605,10 +587,9 @@ static void figure_3_3(struct world *w)
 	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 0);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_3)
 
 /* Figure 3.36: the timeout pauses while monitoring is masked, and goes on with what was left. */
-static void figure_3_36(struct world *w)
+EACH_MODEL(figure_3_36)
 {
 	const struct pmd_conf notify = {.flags = PMD_NOTIFY, .long_reset = (uint64_t)-1000};
 
@@ -648,10 +629,9 @@ static void figure_3_36(struct world *w)
 	WANT_EQ(w, world_set_info(w, 1).active_ns, 10 * MS);
 	world_unload(w);
 }
-EACH_MODEL(figure_3_36)
 
 /* A poll that comes late finds one switch due, not many: the next set gets all of its time. */
-static void late(struct world *w)
+EACH_MODEL(late)
 {
 	uint64_t t;
 
@@ -684,10 +664,9 @@ static void late(struct world *w)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	world_unload(w);
 }
-EACH_MODEL(late)
 
 /* Time that is over when stop comes: the switch is made once it is started again. */
-static void over_at_stop(struct world *w)
+EACH_MODEL(over_at_stop)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 0, 2 * MS);
@@ -705,10 +684,9 @@ static void over_at_stop(struct world *w)
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 2 * MS);
 	world_unload(w);
 }
-EACH_MODEL(over_at_stop)
 
 /* Which set comes first (3.1.5), and what is counted as a run (3.1.12). */
-static void first_set(struct world *w)
+EACH_MODEL(first_set)
 {
 	for (unsigned set = 0; set < 3; set++) {
 		if (set)
@@ -757,10 +735,9 @@ static void first_set(struct world *w)
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	want_new(w, 1);
 }
-EACH_MODEL(first_set)
 
 /* Sets that are not active can be written while loaded, and it counts when they are. */
-static void write_inactive(struct world *w)
+EACH_MODEL(write_inactive)
 {
 	uint64_t t;
 
@@ -787,7 +764,6 @@ static void write_inactive(struct world *w)
 	WANT_IN(w, 0, 0, 5);
 	world_unload(w);
 }
-EACH_MODEL(write_inactive)
 
 /* Another program enables or disables the selector of the model's second counter. */
 static void enable_other(struct world *w, bool enable)
@@ -802,7 +778,7 @@ static void enable_other(struct world *w, bool enable)
  * Load reserves what any set uses, so that a conflict shows at load; it restores all of it when it
  * fails, and unload does.
  */
-static void reserve_all(struct world *w)
+EACH_MODEL(reserve_all)
 {
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
 	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
@@ -833,10 +809,9 @@ static void reserve_all(struct world *w)
 	world_stopped(w, "stopped");
 	world_unload(w);
 }
-EACH_MODEL(reserve_all)
 
 /* A PMC written in an inactive set while loaded is reserved then, not at the switch. */
-static void reserve_late(struct world *w)
+EACH_MODEL(reserve_late)
 {
 	if (w->model->one_enable)
 		return;
@@ -856,7 +831,6 @@ static void reserve_late(struct world *w)
 	WANT_IN(w, 3, 1, 12);
 	world_unload(w);
 }
-EACH_MODEL(reserve_late)
 
 enum { ALL_SETS = 65536 };
 
@@ -889,42 +863,39 @@ static void want_reserved_soon(struct world *w)
 }
 
 /* As many sets as there can be, made in any order, linked in another, switched through. */
-TEST(all_sets)
+IN_WORLD(all_sets, &world_models[4])
 {
-	struct world w;
 	unsigned id = 0;
 
-	world_open(&w, &world_models[4]);
-	make_all_sets(&w);
-	WANT(&w, -EEXIST, world_set(&w, CMD_EVTSET_NEW, 65535));
+	make_all_sets(w);
+	WANT(w, -EEXIST, world_set(w, CMD_EVTSET_NEW, 65535));
 	for (unsigned i = 0; i < 3; i++)
-		WANT(&w, 0, world_write_in(&w, 40000 + i, false, i, world_idle_selector(&w, 0)));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
-	want_reserved_soon(&w);
+		WANT(w, 0, world_write_in(w, 40000 + i, false, i, world_idle_selector(w, 0)));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_reserved_soon(w);
 	for (unsigned i = 0; i < ALL_SETS; i++) {
-		WANT_STATE(&w, CTX_RUNNING, id);
-		world_pass(&w, 1 + id % 7);
+		WANT_STATE(w, CTX_RUNNING, id);
+		world_pass(w, 1 + id % 7);
 		id = far_next(id);
 	}
-	WANT_STATE(&w, CTX_RUNNING, 0);
-	world_unload(&w);
+	WANT_STATE(w, CTX_RUNNING, 0);
+	world_unload(w);
 	for (id = 0; id < ALL_SETS; id++) {
-		struct cmd_evtset s = world_set_info(&w, id);
+		struct cmd_evtset s = world_set_info(w, id);
 
-		WANT_EQ(&w, s.runs, id ? 1 : 2);
-		WANT_EQ(&w, s.active_ns, 1 + id % 7);
+		WANT_EQ(w, s.runs, id ? 1 : 2);
+		WANT_EQ(w, s.active_ns, 1 + id % 7);
 	}
 	/* in the default order, from the last one to the first */
 	for (id = 0; id < ALL_SETS; id++)
-		WANT(&w, 0, world_set_next(&w, id, -1));
-	WANT(&w, 0, world_set(&w, CMD_LOAD, 65534));
-	WANT(&w, 0, world_do(&w, CMD_START));
-	want_order(&w, (const uint16_t[]){65534, 65535, 0, 1, 2}, 5, 4);
-	world_unload(&w);
+		WANT(w, 0, world_set_next(w, id, -1));
+	WANT(w, 0, world_set(w, CMD_LOAD, 65534));
+	WANT(w, 0, world_do(w, CMD_START));
+	want_order(w, (const uint16_t[]){65534, 65535, 0, 1, 2}, 5, 4);
+	world_unload(w);
 	for (id = ALL_SETS - 1; id > 0; id -= 5)
-		WANT(&w, 0, world_set(&w, CMD_EVTSET_DELETE, id));
-	world_close(&w);
+		WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, id));
 }
 
 /* Two sets that measure, about to be switched between. */
@@ -1143,7 +1114,7 @@ TEST(stolen_in_switch)
 }
 
 /* Stolen while another set is active: that set's counts are right, the stolen one's is an error. */
-static void stolen_inactive(struct world *w)
+EACH_MODEL(stolen_inactive)
 {
 	uint64_t t;
 	bool running;
@@ -1172,10 +1143,9 @@ static void stolen_inactive(struct world *w)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
-EACH_MODEL(stolen_inactive)
 
 /* Stolen while it ran: it does not come back with its set, whatever is written to it. */
-static void stolen_comes_back(struct world *w)
+EACH_MODEL(stolen_comes_back)
 {
 	const uint16_t num = w->model->pmd[1].num;
 	uint64_t t;
@@ -1195,4 +1165,3 @@ static void stolen_comes_back(struct world *w)
 	if (!w->model->one_enable)
 		WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
 }
-EACH_MODEL(stolen_comes_back)

@@ -302,50 +302,44 @@ static uint64_t truth(struct world *w, uint64_t select, uint64_t from)
 /* One context counts on the CPU and in the package: both stop when it stops, and switch with its
  * sets.
  */
-TEST(beside_core_counters)
+IN_WORLD(beside_core_counters, shared_model("nehalem"))
 {
 	const uint64_t core = 0xc0 | EVTSEL_USR | EVTSEL_OS, unc = 0xc4 | EVTSEL_USR | EVTSEL_OS;
-	struct world w;
 
-	world_open(&w, shared_model("nehalem"));
-	WANT(&w, 0, world_write(&w, false, 0, core | EVTSEL_EN));
-	WANT(&w, 0, world_write(&w, false, 22, 0xc4 | EVTSEL_EN));
-	WANT(&w, 0, world_write(&w, true, 0, FROM));
-	WANT(&w, 0, world_write(&w, true, 22, (uint64_t)-5000));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	world_stopped(&w, "loaded");
+	WANT(w, 0, world_write(w, false, 0, core | EVTSEL_EN));
+	WANT(w, 0, world_write(w, false, 22, 0xc4 | EVTSEL_EN));
+	WANT(w, 0, world_write(w, true, 0, FROM));
+	WANT(w, 0, world_write(w, true, 22, (uint64_t)-5000));
+	WANT(w, 0, world_do(w, CMD_LOAD));
+	world_stopped(w, "loaded");
 	for (unsigned i = 0; i < 3; i++) {
-		uint64_t t = hw_now(w.hw), before, after;
+		uint64_t t = hw_now(w->hw), before, after;
 
-		WANT(&w, 0, world_read(&w, true, 22, &before));
-		WANT(&w, 0, world_do(&w, CMD_START));
-		hw_advance(w.hw, 12345);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		WANT(&w, 0, world_read(&w, true, 22, &after));
-		assert_int_equal(after - before, truth(&w, unc, t));
-		WANT(&w, 0, world_do(&w, CMD_STOP));
-		world_stopped(&w, "stopped");
-		WANT_PMD(&w, 22, after);
+		WANT(w, 0, world_read(w, true, 22, &before));
+		WANT(w, 0, world_do(w, CMD_START));
+		hw_advance(w->hw, 12345);
+		WANT(w, 0, world_do(w, CMD_POLL));
+		WANT(w, 0, world_read(w, true, 22, &after));
+		assert_int_equal(after - before, truth(w, unc, t));
+		WANT(w, 0, world_do(w, CMD_STOP));
+		world_stopped(w, "stopped");
+		WANT_PMD(w, 22, after);
 	}
 	/* The uncore has no overflow status: the counter itself shows that it wrapped. */
-	assert_true(w.ctx.count.overflows > 0);
-	WANT(&w, 0, world_do(&w, CMD_UNLOAD));
-	world_restored(&w, 0, "both kinds");
-	world_close(&w);
+	assert_true(w->ctx.count.overflows > 0);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_restored(w, 0, "both kinds");
 }
 
 /* A thread's context has no counters of a package. */
-TEST(no_thread)
+IN_WORLD(no_thread, shared_model("zen4"))
 {
 	struct command load = {.verb = CMD_LOAD, .tid = 77};
-	struct world w;
 
-	world_open(&w, shared_model("zen4"));
-	w.rights.thread = true;
-	world_program(&w, FROM);
-	WANT(&w, -EINVAL, world_command(&w, &load));
-	assert_non_null(strstr(w.err.text, "load cpu="));
-	world_close(&w);
+	w->rights.thread = true;
+	world_program(w, FROM);
+	WANT(w, -EINVAL, world_command(w, &load));
+	assert_non_null(strstr(w->err.text, "load cpu="));
 }
 
 /* CPUID as real processors have it; the units are those of their manuals. */

@@ -636,15 +636,9 @@ static void elapsed(struct world *w)
 	elapsed_unstarted(w, 7);
 }
 
-TEST(elapsed)
+IN_WORLDS(elapsed, world_each, world_models)
 {
-	struct world w;
-
-	for (const struct world_model *m = world_models; m->name; m++) {
-		world_open(&w, m);
-		elapsed(&w);
-		world_close(&w);
-	}
+	elapsed(w);
 }
 
 /* A file that no command needs is not read. */

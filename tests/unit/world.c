@@ -284,6 +284,23 @@ void world_close(struct world *w)
 	here = NULL;
 }
 
+void world_in(
+	const struct world_model *model, void (*test)(struct world *w, const struct world_model *m))
+{
+	struct world w;
+
+	world_open(&w, model);
+	test(&w, model);
+	world_close(&w);
+}
+
+void world_each(const struct world_model *models,
+	void (*test)(struct world *w, const struct world_model *m))
+{
+	for (; models->name; models++)
+		world_in(models, test);
+}
+
 void world_remember(struct world *w)
 {
 	for (unsigned cpu = 0; cpu < WORLD_CPUS; cpu++)

@@ -7,14 +7,12 @@
 #ifndef TESTS_UNIT_WORLD_H
 #define TESTS_UNIT_WORLD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "daemon/core/context.h"
 #include "daemon/percpu/exec.h"
 #include "perfmonfs/backend.h"
 #include "perfmonfs/sim.h"
 #include "tests/unit/hw_truth.h"
+#include "tests/unit/unit.h"
 
 enum {
 	WORLD_CPU = 1,
@@ -90,6 +88,23 @@ struct world {
 /* One world at a time. */
 void world_open(struct world *w, const struct world_model *model);
 void world_close(struct world *w);
+
+/* Runs @test in a world of @model, and of each model of @models. */
+void world_in(const struct world_model *model,
+	void (*test)(struct world *w, const struct world_model *m));
+void world_each(const struct world_model *models,
+	void (*test)(struct world *w, const struct world_model *m));
+
+/* Begins a test in a world of that model, and of all models and their shared counters. */
+#define IN_WORLD(name, model) IN_WORLDS(name, world_in, model)
+#define EACH_WORLD(name)      IN_WORLDS(name, world_each, world_all)
+#define IN_WORLDS(name, in, models)                                                                \
+	static void in_##name(struct world *w, const struct world_model *m);                       \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		in(models, in_##name);                                                             \
+	}                                                                                          \
+	static void in_##name(struct world *w, const struct world_model *m __attribute__((unused)))
 
 /* Takes the present values of all registers as those to be restored in the end. */
 void world_remember(struct world *w);

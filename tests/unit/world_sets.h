@@ -76,12 +76,14 @@ void world_want_equal(
 /* Runs @test in a world of each model. */
 void world_each_model(void (*test)(struct world *w));
 
-/* The test of that name. */
+/* Begins the function @name, and has it be the test of that name. */
 #define EACH_MODEL(name)                                                                           \
+	static void name(struct world *w);                                                         \
 	TEST(name)                                                                                 \
 	{                                                                                          \
 		world_each_model(name);                                                            \
-	}
+	}                                                                                          \
+	static void name(struct world *w)
 
 /* Unloads and fails the test unless all registers are what they were. */
 void world_unload(struct world *w);
