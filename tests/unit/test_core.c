@@ -20,12 +20,6 @@ static void run_measurement(struct world *w)
 	WANT(w, 0, world_do(w, CMD_START));
 }
 
-static void unload_and_check(struct world *w)
-{
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	world_restored(w, 0, "after unload");
-}
-
 static enum ctx_state state_of(struct world *w)
 {
 	struct command cmd = {.verb = CMD_INFO};
@@ -70,7 +64,7 @@ EACH_WORLD(life)
 	WANT(w, 0, world_do(w, CMD_STOP));
 	assert_int_equal(state_of(w), CTX_LOADED);
 	world_stopped(w, "stopped");
-	unload_and_check(w);
+	world_unload(w);
 	assert_int_equal(state_of(w), CTX_UNLOADED);
 }
 
@@ -125,7 +119,7 @@ EACH_WORLD(values_kept)
 	first = hw_now(w->hw);
 	hw_advance(w->hw, NS);
 	mid = hw_now(w->hw);
-	unload_and_check(w);
+	world_unload(w);
 	hw_advance(w->hw, NS);
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT(w, 0, world_do(w, CMD_START));
@@ -138,7 +132,6 @@ EACH_WORLD(values_kept)
 			FROM + events(w, sel, second) + hw_truth(w->hw, sel, mid) -
 				hw_truth(w->hw, sel, first));
 	}
-	unload_and_check(w);
 }
 
 /* Shared counters count both levels. */
@@ -184,7 +177,6 @@ EACH_WORLD(write)
 	t = hw_now(w->hw);
 	hw_advance(w->hw, NS);
 	WANT_PMD(w, m->pmd[0].num, got + events(w, select, t));
-	unload_and_check(w);
 }
 
 EACH_WORLD(defaults)
@@ -214,7 +206,7 @@ EACH_WORLD(defaults)
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT(w, 0, world_do(w, CMD_STOP));
 	assert_int_equal(w->nops, 0);
-	unload_and_check(w);
+	world_unload(w);
 }
 
 EACH_WORLD(rights)
@@ -442,7 +434,7 @@ TEST(vector)
 		WANT(&w, -ENOENT, world_command(&w, &write));
 		assert_null(strstr(w.err.text, "line"));
 		write.vector.first_line = 5;
-		unload_and_check(&w);
+		world_unload(&w);
 		world_close(&w);
 	}
 }
@@ -465,7 +457,6 @@ EACH_WORLD(read_vector)
 		assert_int_equal(regs[i].value, m->pmc[i].value);
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		assert_int_equal(regs[m->npmc + i].value, FROM + events(w, m->pmd[i].select, t));
-	unload_and_check(w);
 }
 
 /*
@@ -494,7 +485,6 @@ EACH_WORLD(wide)
 	hw_advance(w->hw, NS);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_PMD(w, m->pmd[0].num, events(w, m->pmd[0].select, t) - 1);
-	unload_and_check(w);
 }
 
 /* Looked at in time, every wrap is counted; later than that, no number is given. */
@@ -527,7 +517,7 @@ EACH_WORLD(wraps)
 	hw_advance(w->hw, wrap + 1);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
-	unload_and_check(w);
+	world_unload(w);
 	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
 	WANT(w, 0, world_write(w, true, m->pmd[0].num, 1));
 	WANT_PMD(w, m->pmd[0].num, 1);
@@ -572,7 +562,7 @@ TEST(in_use)
 			world_poke(&w, sel, was);
 			world_remember(&w);
 			WANT(&w, 0, world_do(&w, CMD_LOAD));
-			unload_and_check(&w);
+			world_unload(&w);
 			world_close(&w);
 		}
 	}
@@ -587,7 +577,7 @@ EACH_WORLD(programmed)
 	world_remember(w);
 	world_program(w, FROM);
 	WANT(w, w->pmu->inuse ? -EBUSY : 0, world_do(w, CMD_LOAD));
-	unload_and_check(w);
+	world_unload(w);
 }
 
 /* The NMI watchdog counts cycles with fixed counter 1: its part of the registers is not ours. */
@@ -728,7 +718,7 @@ TEST(stolen)
 				for (unsigned d = 0; d < w.model->npmd; d++)
 					WANT_PMD(
 						&w, m->pmd[d].num, events(&w, m->pmd[d].select, t));
-				unload_and_check(&w);
+				world_unload(&w);
 				world_close(&w);
 			}
 		}
@@ -758,7 +748,6 @@ EACH_WORLD(used_while_stopped)
 		for (unsigned i = 0; i < m->npmd; i++)
 			WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
 	}
-	unload_and_check(w);
 }
 
 /* Another program's write to the global control has stopped a counter of the context. */
@@ -795,7 +784,7 @@ TEST(paused)
 			t = hw_now(w.hw);
 			hw_advance(w.hw, NS);
 			WANT_PMD(&w, m->pmd[1].num, FROM + events(&w, m->pmd[1].select, t));
-			unload_and_check(&w);
+			world_unload(&w);
 			world_close(&w);
 		}
 	}
@@ -825,7 +814,6 @@ EACH_WORLD(stop_fails)
 	hw_advance(w->hw, NS);
 	for (unsigned i = 0; i < m->npmd; i++)
 		WANT_PMD(w, m->pmd[i].num, FROM + events(w, m->pmd[i].select, t));
-	unload_and_check(w);
 }
 
 static void start_faulting(struct world *w)
@@ -920,7 +908,6 @@ EACH_WORLD(fault_running)
 	t = hw_now(w->hw);
 	hw_advance(w->hw, NS);
 	WANT_PMD(w, m->pmd[1].num, 3 + events(w, m->pmd[1].select, t));
-	unload_and_check(w);
 }
 
 /* The counter that other users of the PMU have taken from a backend that can tell. */
@@ -1003,7 +990,7 @@ static void end_evicted(struct world *w, const struct pmd_state *s, enum lost wh
 	t = hw_now(w->hw);
 	hw_advance(w->hw, NS);
 	WANT_PMD(w, m->pmd[1].num, 3 + events(w, m->pmd[1].select, t));
-	unload_and_check(w);
+	world_unload(w);
 	world_close(w);
 }
 
@@ -1091,7 +1078,7 @@ TEST(unknown_thread)
 		assert_int_equal(where.precise, PFM_SMPL_INTERRUPT);
 		assert_int_equal(where.ip, 0);
 		assert_true(where.nframes == 0 && !where.frames);
-		unload_and_check(&w);
+		world_unload(&w);
 		world_close(&w);
 	}
 }
@@ -1119,7 +1106,7 @@ TEST(interrupts_delay)
 	assert_int_equal(interrupts_delay(&w.exec, &w.ctx), NSEC_PER_SEC);
 	w.ctx.smpl.fmt = NULL;
 	w.ctx.interrupts = false;
-	unload_and_check(&w);
+	world_unload(&w);
 	world_close(&w);
 }
 
@@ -1161,7 +1148,7 @@ TEST(period)
 	want_period(&w, s, 1600, 1600);
 	s->long_reset = 1ULL << 63;
 	want_period(&w, s, 1600, 1600);
-	unload_and_check(&w);
+	world_unload(&w);
 	world_close(&w);
 }
 
@@ -1301,7 +1288,7 @@ TEST(offline)
 			/* Linux clears AMD's global control when a CPU comes online */
 			if (w.pmu->global_ctrl == 0xc0000301)
 				assert_int_equal(world_rdmsr(&w, w.pmu->global_ctrl), 0);
-			unload_and_check(&w);
+			world_unload(&w);
 			if (verbs[i] == CMD_READ) {
 				WANT(&w, -ENXIO, world_read(&w, true, m->pmd[0].num, &value));
 				WANT(&w, 0, world_write(&w, true, m->pmd[0].num, 4));
@@ -1350,7 +1337,7 @@ static bool offline_from(const struct world_model *m, unsigned at, bool rewritte
 	world_offline(&w, false);
 	if (reached && rewritten)
 		rewrite(&w);
-	unload_and_check(&w);
+	world_unload(&w);
 	world_close(&w);
 	return reached;
 }
@@ -1405,7 +1392,7 @@ static bool yielded_offline_from(const struct world_model *m, unsigned at)
 		WANT_PMD(&w, m->pmd[i].num, FROM + 5);
 	}
 	world_offline(&w, false);
-	unload_and_check(&w);
+	world_unload(&w);
 	world_close(&w);
 	return reached;
 }
@@ -1467,7 +1454,7 @@ TEST(p6)
 	WANT_PMD(&w, 0, 0);
 	assert_int_equal(world_rdmsr(&w, 0xc1), 0x1230);
 	WANT(&w, 0, world_do(&w, CMD_STOP));
-	unload_and_check(&w);
+	world_unload(&w);
 
 	/* counter 0, selected but not enabled, does not count because of counter 1 */
 	WANT(&w, 0, world_write(&w, true, 1, 0));
@@ -1489,7 +1476,7 @@ TEST(p6)
 	hw_advance(w.hw, NS);
 	WANT_PMD(&w, 0, value);
 	WANT_PMD(&w, 1, events(&w, 0x300c4, t));
-	unload_and_check(&w);
+	world_unload(&w);
 
 	/* nor, while it is not enabled, can it be stolen unnoticed */
 	WANT(&w, 0, world_write(&w, false, 0, 0x300c0));

@@ -59,6 +59,8 @@ EACH_MODEL(lost)
 		return;
 	WANT_EQ(w, counts[0].state, COUNT_KNOWN);
 	WANT_PMD(w, m->pmd[0].num, counts[0].value);
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_remember(w); /* the other program goes on */
 }
 
 /* Counters that are not asked for are not read. */

@@ -57,65 +57,76 @@ static void want_page(struct world *w, unsigned set, const struct pfm_live *page
 	WANT_EQ(w, page->seq % 2, 0);
 }
 
-EACH_MODEL(states)
+TEST(states)
 {
-	struct pfm_live page = {0};
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct pfm_live page = {0};
+		struct world w;
 
-	world_program(w, FROM);
-	WANT(w, 0, keep(w, 0, &page));
-	WANT_EQ(w, page.version, PFM_LIVE_VERSION);
-	WANT_EQ(w, page.npmds, w->pmu->npmds);
-	want_page(w, 0, &page, 0);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	want_page(w, 0, &page, 0);
-	WANT(w, 0, world_do(w, CMD_START));
-	want_page(w, 0, &page, 1);
-	WANT_EQ(w, page.cpu, WORLD_CPU);
-	hw_advance(w->hw, MS);
-	want_page(w, 0, &page, 1);
-	assert_true(page.pmd[row_of(w, 0)].value > FROM);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	want_page(w, 0, &page, 0);
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	want_page(w, 0, &page, 0);
+		world_open(&w, m);
+		world_program(&w, FROM);
+		WANT(&w, 0, keep(&w, 0, &page));
+		WANT_EQ(&w, page.version, PFM_LIVE_VERSION);
+		WANT_EQ(&w, page.npmds, w.pmu->npmds);
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_START));
+		want_page(&w, 0, &page, 1);
+		WANT_EQ(&w, page.cpu, WORLD_CPU);
+		hw_advance(w.hw, MS);
+		want_page(&w, 0, &page, 1);
+		assert_true(page.pmd[row_of(&w, 0)].value > FROM);
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		want_page(&w, 0, &page, 0);
+		WANT(&w, 0, world_do(&w, CMD_UNLOAD));
+		want_page(&w, 0, &page, 0);
+		world_close(&w);
+	}
 }
 
 /* A page that is given up while its set is active has an even sequence number. */
-IN_WORLD(given_up, world_models)
+TEST(given_up)
 {
 	struct pfm_live page = {0}, other = {0};
+	struct world w;
 
-	world_program(w, FROM);
-	WANT(w, 0, keep(w, 0, &page));
-	WANT(w, 0, keep(w, 0, &page));
-	WANT_EQ(w, w->ctx.live.npages, 1);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
-	WANT(w, 0, keep(w, 0, &other));
-	want_page(w, 0, &other, 1);
-	WANT_EQ(w, page.active, 0);
-	WANT_EQ(w, page.seq % 2, 0);
-	WANT(w, 0, keep(w, 0, NULL));
-	WANT_EQ(w, w->ctx.live.npages, 0);
-	WANT_EQ(w, other.active, 0);
-	WANT_EQ(w, other.seq % 2, 0);
-	WANT(w, -ENOENT, keep(w, 7, &page));
-	WANT(w, 0, world_do(w, CMD_DESTROY));
+	world_open(&w, world_models);
+	world_program(&w, FROM);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT_EQ(&w, w.ctx.live.npages, 1);
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT(&w, 0, keep(&w, 0, &other));
+	want_page(&w, 0, &other, 1);
+	WANT_EQ(&w, page.active, 0);
+	WANT_EQ(&w, page.seq % 2, 0);
+	WANT(&w, 0, keep(&w, 0, NULL));
+	WANT_EQ(&w, w.ctx.live.npages, 0);
+	WANT_EQ(&w, other.active, 0);
+	WANT_EQ(&w, other.seq % 2, 0);
+	WANT(&w, -ENOENT, keep(&w, 7, &page));
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
 }
 
-IN_WORLD(lost, world_models)
+TEST(lost)
 {
 	struct pfm_live page = {0};
 	uint64_t count;
+	struct world w;
 
-	world_program(w, FROM);
-	WANT(w, 0, keep(w, 0, &page));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
-	world_poke(w, w->model->pmd[0].selector, w->model->pmd[0].thief);
-	WANT(w, -EIO, world_read(w, true, w->model->pmd[0].num, &count));
-	assert_int_equal(pfm_live_read(&page, row_of(w, 0), 0, &count), -1);
-	WANT(w, 0, world_do(w, CMD_DESTROY));
+	world_open(&w, world_models);
+	world_program(&w, FROM);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	world_poke(&w, w.model->pmd[0].selector, w.model->pmd[0].thief);
+	WANT(&w, -EIO, world_read(&w, true, w.model->pmd[0].num, &count));
+	assert_int_equal(pfm_live_read(&page, row_of(&w, 0), 0, &count), -1);
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
 }
 
 TEST(always_odd)
@@ -152,49 +163,58 @@ static bool no_interrupt(struct backend_cpu *c, struct interrupt *in)
 	return false;
 }
 
-EACH_MODEL(ticks)
+TEST(ticks)
 {
-	struct pfm_live page = {0};
-	struct command cmd = {.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
-	struct pfm_live_count c = {0};
+	for (const struct world_model *m = world_models; m->name; m++) {
+		struct pfm_live page = {0};
+		struct command cmd = {
+			.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
+		struct pfm_live_count c = {0};
+		struct world w;
 
-	w->limits.tick_ns = MS;
-	world_program(w, FROM);
-	WANT(w, 0, world_command(w, &cmd));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT_EQ(w, ctx_wake(&w->ctx).live_at, 0);
-	WANT(w, 0, world_do(w, CMD_START));
-	want_tick(w, &page);
-	want_tick(w, &page);
-	/* Interrupts find the overflows: the poll is for the page alone. */
-	w->ops.interrupt_next = no_interrupt;
-	w->ctx.interrupts = true;
-	want_tick(w, &page);
-	w->ctx.interrupts = false;
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT_EQ(w, ctx_wake(&w->ctx).live_at, 0);
-	WANT(w, 0, pfm_live_read_time(&page, row_of(w, 0), 0, &c));
-	WANT_EQ(w, c.time, 0);
+		world_open(&w, m);
+		w.limits.tick_ns = MS;
+		world_program(&w, FROM);
+		WANT(&w, 0, world_command(&w, &cmd));
+		WANT(&w, 0, world_do(&w, CMD_LOAD));
+		WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+		WANT(&w, 0, world_do(&w, CMD_START));
+		want_tick(&w, &page);
+		want_tick(&w, &page);
+		/* Interrupts find the overflows: the poll is for the page alone. */
+		w.ops.interrupt_next = no_interrupt;
+		w.ctx.interrupts = true;
+		want_tick(&w, &page);
+		w.ctx.interrupts = false;
+		WANT(&w, 0, world_do(&w, CMD_STOP));
+		WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+		WANT(&w, 0, pfm_live_read_time(&page, row_of(&w, 0), 0, &c));
+		WANT_EQ(&w, c.time, 0);
+		world_close(&w);
+	}
 }
 
 /* Of what no counter counts, and of a page that RDPMC brings up to date. */
-IN_WORLD(no_ticks, world_models)
+TEST(no_ticks)
 {
 	struct pfm_live page = {0};
 	struct command cmd = {.verb = CMD_LIVE, .live_page.page = &page, .live_page.ticks = true};
+	struct world w;
 
-	w->limits.tick_ns = MS;
-	WANT(w, 0, world_command(w, &cmd));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
-	hw_advance(w->hw, 2 * MS);
-	WANT(w, 0, world_do(w, CMD_POLL));
-	assert_true(ctx_wake(&w->ctx).live_at > hw_now(w->hw));
-	WANT(w, 0, keep(w, 0, NULL));
-	WANT_EQ(w, ctx_wake(&w->ctx).live_at, 0);
-	WANT(w, 0, keep(w, 0, &page));
-	WANT_EQ(w, ctx_wake(&w->ctx).live_at, 0);
-	WANT(w, 0, world_do(w, CMD_DESTROY));
+	world_open(&w, world_models);
+	w.limits.tick_ns = MS;
+	WANT(&w, 0, world_command(&w, &cmd));
+	WANT(&w, 0, world_do(&w, CMD_LOAD));
+	WANT(&w, 0, world_do(&w, CMD_START));
+	hw_advance(w.hw, 2 * MS);
+	WANT(&w, 0, world_do(&w, CMD_POLL));
+	assert_true(ctx_wake(&w.ctx).live_at > hw_now(w.hw));
+	WANT(&w, 0, keep(&w, 0, NULL));
+	WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+	WANT(&w, 0, keep(&w, 0, &page));
+	WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
+	WANT(&w, 0, world_do(&w, CMD_DESTROY));
+	world_close(&w);
 }
 
 /* Pages of all sets, the true counts (the clock does not advance), and what the reader found. */

@@ -247,6 +247,7 @@ IN_WORLD(threads_of_a_core, &netburst)
 	assert_int_equal(world_rdmsr(w, BPU_CTR0), 2 * truth(w, CYCLES | BOTH, t));
 	ctx_free(&other);
 	w->ops.cpu_close(exec.cpu);
+	world_remember(w); /* the other program goes on */
 }
 
 /* The CPU sets OVF: it is no theft, it goes with the next write, and what it was comes back. */
@@ -522,4 +523,5 @@ IN_WORLD(sets_stolen, &netburst)
 	WANT(w, -EIO, world_command(w, &read));
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	assert_int_equal(world_rdmsr(w, FSB_ESCR0), EVENT(0x17, 3) | 3);
+	world_remember(w); /* the other program goes on */
 }

@@ -150,7 +150,6 @@ EACH_MODEL(conferred_while_running)
 			.value = world_idle_selector(w, 0), .conf = notify, .confer = PMD_NOTICE});
 	happen(w, 0, 10);
 	WANT_STATE(w, CTX_MASKED, 0);
-	world_unload(w);
 }
 
 /*
@@ -208,7 +207,6 @@ EACH_MODEL(figure_3_4)
 	happen(w, 0, 1);
 	/* 16807 comes first: a seed determines its series (3.4.2) */
 	WANT_ALL(w, 0, 0, 0x100000 + (16807 & 0xff), 1, 0x100000 + (16807 & 0xff));
-	world_unload(w);
 }
 
 /* The generator, with a division. */
@@ -257,7 +255,6 @@ EACH_MODEL(random_series)
 	happen(w, 0, 1);
 	want = period(1000) + draw(&z, conf.mask);
 	WANT_ALL(w, 0, 0, want, 1, want);
-	world_unload(w);
 }
 
 /* The seeds of no use become the one that is; without the flag nothing is random. */
@@ -277,7 +274,6 @@ EACH_MODEL(random_seeds)
 	arm(w, 0, 0, period(1), conf);
 	happen(w, 0, 1);
 	WANT_ALL(w, 0, 0, 10, 1, 10);
-	world_unload(w);
 }
 
 static bool same_list(const struct regset *a, const struct regset *b)
@@ -420,7 +416,6 @@ EACH_MODEL(reset_list)
 	happen(w, 0, 1998);
 	WANT_ALL(w, 0, 0, period(1000), 3, period(1000));
 	WANT_ALL(w, 0, 1, 3, 0, 3);
-	world_unload(w);
 }
 
 /* PMDs that overflow in the same reading keep their own excess, whatever lists name them. */
@@ -439,7 +434,6 @@ EACH_MODEL(reset_each_other)
 	happen(w, 1, 193);
 	WANT_ALL(w, 0, 0, period(100), 1, period(100));
 	WANT_ALL(w, 0, 1, period(200), 2, period(200));
-	world_unload(w);
 }
 
 /* Notified: nothing counts, and values stay as found (3.1.9); restart resets what overflowed. */
@@ -481,7 +475,6 @@ EACH_MODEL(notified)
 	happen(w, 0, 1);
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
-	world_unload(w);
 }
 
 /* At once: one message tells all of them (3.4.3), and all of them wait for restart. */
@@ -509,7 +502,6 @@ EACH_MODEL(simultaneous)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_IN(w, 0, 0, period(100));
 	WANT_NO_MESSAGE(w);
-	world_unload(w);
 }
 
 /* A read finds it and shows what there is; masking is left to the poll that has become due. */
@@ -536,7 +528,6 @@ EACH_MODEL(found_by_read)
 	WANT_ALL(w, 0, 0, 1, 2, period(1000));
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 1);
 	WANT_NO_MESSAGE(w);
-	world_unload(w);
 }
 
 /* Some are read, all have overflowed: the same comes of it as if all had been read. */
@@ -561,7 +552,6 @@ EACH_MODEL(found_by_half)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
-	world_unload(w);
 }
 
 /* A read of one that resets another: what that one has counted past its wrap is not lost. */
@@ -579,7 +569,6 @@ EACH_MODEL(reset_by_half)
 	WANT(w, 0, world_do(w, CMD_POLL));
 	WANT_ALL(w, 0, 0, period(95), 1, period(100));
 	WANT_ALL(w, 0, 1, period(193), 1, period(200));
-	world_unload(w);
 }
 
 /* What a write finds because it stops the counter is not lost, either; nor by other counters. */
@@ -601,7 +590,6 @@ EACH_MODEL(found_by_write)
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	world_happen(w, 1, 2);
 	WANT_IN(w, 0, 1, 7);
-	world_unload(w);
 }
 
 /* The last reading, of stop or unload, finds one: notified, then it is loaded or unloaded. */
@@ -721,7 +709,6 @@ EACH_MODEL(write_masked)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, 8, 0, 8);
-	world_unload(w);
 }
 
 /* A reset that is due stays so until it is made or the PMD is written. */
@@ -748,7 +735,6 @@ EACH_MODEL(pending)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_ALL(w, 0, 0, period(1000), 1, period(1000));
 	WANT_ALL(w, 0, 1, period(2000), 1, period(2000));
-	world_unload(w);
 }
 
 /* Restart makes it after a stop, too: monitoring stays stopped, or goes on if it was started. */
@@ -784,7 +770,6 @@ EACH_MODEL(pending_after_stop)
 	WANT_STATE(w, CTX_MASKED, 0);
 	WANT_ALL(w, 0, 0, 0, 3, period(1000));
 	WANT_ALL(w, 0, 1, 3, 1, period(10));
-	world_unload(w);
 }
 
 /* ... or by the next switch to its set: then to the short value. */
@@ -814,7 +799,6 @@ EACH_MODEL(pending_in_set)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, 0, period(300), 1, period(300));
 	WANT_ALL(w, 0, 1, 9, 0, 9);
-	world_unload(w);
 }
 
 /* Figure 3.38: set 0 is left after two overflows of 1000 events, set 1 after one. */
@@ -863,7 +847,6 @@ EACH_MODEL(figure_3_38)
 	WANT(w, 0, world_set(w, CMD_LOAD, 1));
 	WANT_EQ(w, switch_pmds(w, 0), 0);
 	WANT_EQ(w, switch_pmds(w, 1), 0);
-	world_unload(w);
 }
 
 /* The same with events of their own: a tick after the 2000th at the latest, it is the next's turn.
@@ -896,7 +879,6 @@ EACH_MODEL(real_triggers)
 		ran += i % 2 ? 0 : now(w) - t;
 	}
 	WANT_EQ(w, world_set_info(w, 0).active_ns, ran);
-	world_unload(w);
 }
 
 /* In one reading, all wraps of a trigger are accounted, and none of them counts towards the
@@ -923,7 +905,6 @@ EACH_MODEL(many_wraps)
 	WANT_ALL(w, 0, 0, period(50), 7, period(100));
 	WANT_ALL(w, 0, 1, 5, 0, 5);
 	WANT_LEFT(w, 0, 0, 3);
-	world_unload(w);
 }
 
 /* Two thresholds: whichever is reached first; both at once are both named (3.7.6). */
@@ -959,7 +940,6 @@ EACH_MODEL(two_triggers)
 	happen(w, 1, 190);
 	WANT_EQ(w, switch_pmds(w, 0), 2);
 	WANT_ALL(w, 0, 0, period(50), 5, period(100));
-	world_unload(w);
 }
 
 /* Notified and due: restart switches, and then the next set's resets are long (3.7.7). */
@@ -1005,7 +985,6 @@ EACH_MODEL(masked_trigger)
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_ALL(w, 0, 0, period(1000), 2, period(1000));
 	WANT_LEFT(w, 0, 0, 2);
-	world_unload(w);
 }
 
 /* An overflow that is notified, found when the time is over: masked first, switched after. */
@@ -1032,7 +1011,6 @@ EACH_MODEL(masked_when_over)
 	WANT_EQ(w, world_set_info(w, 0).active_ns, MS);
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, MS);
 	WANT_EQ(w, switch_pmds(w, 0), 0);
-	world_unload(w);
 }
 
 /* 3.1.6: once stopped, no more switching; what was due then is made when it goes on. */
@@ -1054,7 +1032,6 @@ EACH_MODEL(trigger_at_stop)
 	world_work(w);
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, switch_pmds(w, 0), 1);
-	world_unload(w);
 }
 
 /* Cascading (3.7.6): once 1000 events have happened, the others are counted; not before. */
@@ -1121,7 +1098,6 @@ EACH_MODEL(thresholds)
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT_LEFT(w, 0, 0, 5);
 	WANT_ALL(w, 0, 0, period(9), 1, period(10));
-	world_unload(w);
 }
 
 /* The counter as it is: no more bits than it has, and no overflow. */
@@ -1191,7 +1167,6 @@ EACH_MODEL(fifo)
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	WANT_NO_MESSAGE(w);
-	world_unload(w);
 }
 
 static void want_lost(struct world *w, uint64_t count)
@@ -1239,7 +1214,6 @@ EACH_MODEL(overrun)
 	make_noise(w, 1);
 	WANT_MESSAGE(w, PFM_MSG_OVFL, 0, 2);
 	WANT_NO_MESSAGE(w);
-	world_unload(w);
 }
 
 /* ovfl_no_msg: masked all the same, without a message (3.4.3). */
@@ -1257,7 +1231,6 @@ EACH_MODEL(no_messages)
 	assert_true(world_info(w).throttled);
 	WANT_NO_MESSAGE(w);
 	WANT_EQ(w, w->stats.messages_lost, 0);
-	world_unload(w);
 }
 
 /* A period of one event is caught by the throttle. */
@@ -1305,7 +1278,6 @@ EACH_MODEL(throttle)
 	happen(w, 0, 10);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_NO_MESSAGE(w);
-	world_unload(w);
 }
 
 /* Notified overflows count as well: two messages then, and both are one masking. */
@@ -1326,7 +1298,6 @@ EACH_MODEL(throttled_and_notified)
 	WANT_NO_MESSAGE(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	assert_false(world_info(w).throttled);
-	world_unload(w);
 }
 
 /* A trigger that was found before the throttle tripped makes its switch at restart. */
@@ -1350,7 +1321,6 @@ EACH_MODEL(throttled_trigger)
 	WANT(w, 0, world_do(w, CMD_RESTART));
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, switch_pmds(w, 0), 1);
-	world_unload(w);
 }
 
 /* A counter that was taken over neither overflows nor stops the others from it. */
@@ -1383,6 +1353,7 @@ EACH_MODEL(stolen)
 	WANT(w, -EIO, world_read(w, true, 1, &value));
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
+	world_remember(w); /* the other program goes on */
 }
 
 /* A sampling format that answers what its buffer says. */
@@ -1439,6 +1410,7 @@ EACH_MODEL(lost_is_reported)
 	assert_false(world_info(w).lost);
 	WANT_EQ(w, changes(w), n + 1);
 	w->ctx.smpl = (struct sampling){0};
+	world_remember(w); /* the other program goes on */
 }
 
 /* Nor is it when its set is deleted. */
@@ -1492,6 +1464,7 @@ EACH_MODEL(status_of_others)
 	world_pass(w, MS / 10);
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->pmu->status) & bit, bit);
+	world_remember(w); /* the other program goes on */
 }
 
 /* An overflow that no poll has seen leaves nothing in the overflow status either. */
@@ -1552,7 +1525,6 @@ EACH_MODEL(one_thing_found)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_NO_MESSAGE(w);
 	w->ctx.smpl = (struct sampling){0};
-	world_unload(w);
 }
 
 /* A sampling format with an answer for each PMD. */
@@ -1595,7 +1567,6 @@ EACH_MODEL(masked_by_the_last)
 	WANT_IN(w, 0, 0, period(98));
 	WANT_IN(w, 0, 1, 3);
 	w->ctx.smpl = (struct sampling){0};
-	world_unload(w);
 }
 
 /* A queue has room for as many messages as the format says that it needs. */
@@ -1616,5 +1587,4 @@ EACH_MODEL(format_depth)
 	for (unsigned i = 0; i < 2 * QUEUE; i++)
 		WANT_EQ(w, msgs[i].type, PFM_MSG_OVFL);
 	w->ctx.smpl = (struct sampling){0};
-	world_unload(w);
 }

@@ -126,7 +126,6 @@ EACH_MODEL(flags_and_next)
 	WANT(w, 0, world_set_next(w, 7, -1));
 	WANT_EQ(w, world_set_info(w, 7).flags, SET_OVFL_SWITCH);
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	world_unload(w);
 }
 
 /* All of it in one command, or nothing of it. */
@@ -302,7 +301,6 @@ EACH_MODEL(no_timeout)
 	world_restored(w, 0, "no timeout");
 	WANT(w, 0, world_set_timeout(w, 9, MS));
 	WANT(w, 0, world_do(w, CMD_LOAD));
-	world_unload(w);
 }
 
 static void want_unchangeable(struct world *w)
@@ -355,7 +353,6 @@ EACH_MODEL(deleted_active)
 	WANT(w, -EINVAL, world_set(w, CMD_START, 7));
 	WANT(w, 0, world_do(w, CMD_START));
 	WANT_STATE(w, CTX_RUNNING, 0);
-	world_unload(w);
 }
 
 /* Lets sets be switched from @n times: they are to be those of @order, which starts over. */
@@ -390,7 +387,6 @@ EACH_MODEL(figure_3_33)
 	WANT(w, 0, world_set(w, CMD_LOAD, 3));
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){3, 65535, 0}, 3, 7);
-	world_unload(w);
 }
 
 /* Figure 3.34: two sublists, 0 to 5 and 8 to 11, chosen by load or start. */
@@ -420,7 +416,6 @@ EACH_MODEL(figure_3_34)
 	WANT(w, 0, world_set(w, CMD_LOAD, 9));
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){9, 10, 11, 8}, 4, 9);
-	world_unload(w);
 }
 
 /* Forward, backward and to itself: loops of explicit links are nothing to refuse (3.7.5). */
@@ -452,7 +447,6 @@ EACH_MODEL(loops)
 	WANT(w, 0, world_do(w, CMD_START));
 	want_order(w, (const uint16_t[]){0}, 1, 3);
 	WANT_EQ(w, world_set_info(w, 0).runs, 5);
-	world_unload(w);
 }
 
 /* A set without a switching flag is never left, whatever its neighbours do. */
@@ -481,7 +475,6 @@ EACH_MODEL(no_switch)
 	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 0);
 	WANT(w, 0, world_set(w, CMD_START, 1));
 	WANT_STATE(w, CTX_RUNNING, 1);
-	world_unload(w);
 }
 
 /* What happens in the six slices of figure 3.32; the worker switches between them. */
@@ -524,7 +517,6 @@ EACH_MODEL(figure_3_32)
 	WANT_EQ(w, scaled(w, 0), 32);
 	WANT_EQ(w, scaled(w, 1), 80);
 	WANT_EQ(w, world_set_info(w, 1).runs, 3);
-	world_unload(w);
 }
 
 /* Real events in slices: what each set counts is exactly what happened in its slices. */
@@ -585,7 +577,6 @@ EACH_MODEL(figure_3_3)
 	WANT_IN(w, 0, 0, edge + 5);
 	WANT_IN(w, 1, 0, 7 * edge + 12);
 	WANT_EQ(w, world_pmd(w, 0, 0).overflows, 0);
-	world_unload(w);
 }
 
 /* Figure 3.36: the timeout pauses while monitoring is masked, and goes on with what was left. */
@@ -627,7 +618,6 @@ EACH_MODEL(figure_3_36)
 	world_pass(w, 7 * MS);
 	WANT_STATE(w, CTX_RUNNING, 0);
 	WANT_EQ(w, world_set_info(w, 1).active_ns, 10 * MS);
-	world_unload(w);
 }
 
 /* A poll that comes late finds one switch due, not many: the next set gets all of its time. */
@@ -662,7 +652,6 @@ EACH_MODEL(late)
 	hw_advance(w->hw, MS);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	WANT_STATE(w, CTX_RUNNING, 0);
-	world_unload(w);
 }
 
 /* Time that is over when stop comes: the switch is made once it is started again. */
@@ -682,7 +671,6 @@ EACH_MODEL(over_at_stop)
 	WANT_STATE(w, CTX_RUNNING, 1);
 	WANT_EQ(w, world_set_info(w, 0).active_ns, 3 * MS);
 	WANT_EQ(w, world_set_info(w, 1).remaining_ns, 2 * MS);
-	world_unload(w);
 }
 
 /* Which set comes first (3.1.5), and what is counted as a run (3.1.12). */
@@ -762,7 +750,6 @@ EACH_MODEL(write_inactive)
 	/* and so can those that have been */
 	WANT(w, 0, world_write_in(w, 0, true, 0, 5));
 	WANT_IN(w, 0, 0, 5);
-	world_unload(w);
 }
 
 /* Another program enables or disables the selector of the model's second counter. */
@@ -807,7 +794,6 @@ EACH_MODEL(reserve_all)
 	world_pass_switch(w, 2 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	world_stopped(w, "stopped");
-	world_unload(w);
 }
 
 /* A PMC written in an inactive set while loaded is reserved then, not at the switch. */
@@ -1142,6 +1128,7 @@ EACH_MODEL(stolen_inactive)
 			"stolen while inactive");
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
 	WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
+	world_remember(w); /* the other program goes on */
 }
 
 /* Stolen while it ran: it does not come back with its set, whatever is written to it. */
@@ -1164,4 +1151,5 @@ EACH_MODEL(stolen_comes_back)
 	/* P6 has no bit there that tells it from a leftover. */
 	if (!w->model->one_enable)
 		WANT_EQ(w, world_rdmsr(w, w->model->pmd[1].selector), w->model->pmd[1].thief);
+	world_remember(w); /* the other program goes on */
 }

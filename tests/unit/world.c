@@ -284,6 +284,12 @@ void world_close(struct world *w)
 	here = NULL;
 }
 
+void world_unload(struct world *w)
+{
+	WANT(w, 0, world_do(w, CMD_UNLOAD));
+	world_restored(w, 0, "after unload");
+}
+
 void world_in(
 	const struct world_model *model, void (*test)(struct world *w, const struct world_model *m))
 {
@@ -291,6 +297,7 @@ void world_in(
 
 	world_open(&w, model);
 	test(&w, model);
+	world_unload(&w);
 	world_close(&w);
 }
 

@@ -89,7 +89,10 @@ struct world {
 void world_open(struct world *w, const struct world_model *model);
 void world_close(struct world *w);
 
-/* Runs @test in a world of @model, and of each model of @models. */
+/* Unloads and fails the test unless all registers are what they were. */
+void world_unload(struct world *w);
+
+/* Runs @test in a world of @model, and of each model of @models, and unloads in the end. */
 void world_in(const struct world_model *model,
 	void (*test)(struct world *w, const struct world_model *m));
 void world_each(const struct world_model *models,

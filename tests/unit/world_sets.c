@@ -236,17 +236,12 @@ void world_want_equal(
 
 void world_each_model(void (*test)(struct world *w))
 {
-	struct world w;
-
 	for (const struct world_model *m = world_models; m->name; m++) {
+		struct world w;
+
 		world_open(&w, m);
 		test(&w);
+		world_unload(&w);
 		world_close(&w);
 	}
-}
-
-void world_unload(struct world *w)
-{
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	world_restored(w, 0, "after unload");
 }

@@ -73,7 +73,7 @@ void world_want_equal(
 	struct world *w, uint64_t a, uint64_t b, const char *what, const char *want, int line);
 #define WANT_EQ(w, a, b) world_want_equal(w, a, b, #a, #b, __LINE__)
 
-/* Runs @test in a world of each model. */
+/* Runs @test in a world of each model, and unloads in the end. */
 void world_each_model(void (*test)(struct world *w));
 
 /* Begins the function @name, and has it be the test of that name. */
@@ -84,8 +84,5 @@ void world_each_model(void (*test)(struct world *w));
 		world_each_model(name);                                                            \
 	}                                                                                          \
 	static void name(struct world *w)
-
-/* Unloads and fails the test unless all registers are what they were. */
-void world_unload(struct world *w);
 
 #endif
