@@ -779,8 +779,7 @@ static unsigned all_registers(const struct reference *r, struct cmd_reg *regs)
 
 void reference_check(struct reference *r, unsigned from)
 {
-	static struct cmd_reg regs[REF_SETS * (PMU_MAX_PMCS + PMU_MAX_PMDS)],
-		turned[sizeof(regs) / sizeof(regs[0])];
+	static struct cmd_reg regs[REF_SETS * (PMU_MAX_PMCS + PMU_MAX_PMDS)], turned[COUNT(regs)];
 	struct command cmd = {.verb = CMD_READ, .vector.regs = turned};
 	int rc;
 

@@ -67,9 +67,8 @@ static unsigned drain(int fd)
 	return n;
 }
 
-TEST_WITH(set_up, tear_down, line)
+TEST_OF(set_up, tear_down, line, struct bench *b)
 {
-	struct bench *b = *state;
 	char line[512], want[64];
 	int fd = receiver(b);
 
@@ -82,9 +81,8 @@ TEST_WITH(set_up, tear_down, line)
 }
 
 /* The log starts, ends and starts again: each line that finds one arrives. */
-TEST_WITH(set_up, tear_down, no_receiver)
+TEST_OF(set_up, tear_down, no_receiver, struct bench *b)
 {
-	struct bench *b = *state;
 	int fd;
 
 	audit_log_send(b->log, NULL, 0, 86, "a");
@@ -104,10 +102,9 @@ TEST_WITH(set_up, tear_down, no_receiver)
 }
 
 /* It would hang here if a send waited. */
-TEST_WITH(set_up, tear_down, full)
+TEST_OF(set_up, tear_down, full, struct bench *b)
 {
 	enum { LINES = 20000 };
-	struct bench *b = *state;
 	int fd = receiver(b);
 
 	for (unsigned i = 0; i < LINES; i++)
@@ -127,9 +124,8 @@ static unsigned admitted(struct bench *b, struct audit_rate *rate, uint64_t now,
 	return n - (unsigned)(audit_log_suppressed(b->log) - before);
 }
 
-TEST_WITH(set_up, tear_down, user_rate)
+TEST_OF(set_up, tear_down, user_rate, struct bench *b)
 {
-	struct bench *b = *state;
 	struct audit_rate one = {0}, other = {0};
 	uint64_t now = 1000 * NSEC_PER_SEC;
 	char line[512];
@@ -148,9 +144,8 @@ TEST_WITH(set_up, tear_down, user_rate)
 }
 
 /* A range of subordinate uids gets no more than all users. */
-TEST_WITH(set_up, tear_down, all_rate)
+TEST_OF(set_up, tear_down, all_rate, struct bench *b)
 {
-	struct bench *b = *state;
 	struct audit_rate users[1000] = {{0}};
 	uint64_t now = 1000 * NSEC_PER_SEC;
 	unsigned n = 0;

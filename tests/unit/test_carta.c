@@ -28,7 +28,7 @@ TEST(division)
 {
 	static const uint32_t seeds[] = {1, 2, 16807, 12345678, M31 - 2, M31 - 1};
 
-	for (unsigned s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++) {
+	for (unsigned s = 0; s < COUNT(seeds); s++) {
 		uint64_t want = seeds[s];
 		uint32_t z = random_seed(seeds[s]);
 

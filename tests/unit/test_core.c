@@ -344,7 +344,7 @@ TEST(setup_rights)
 	static const pfm_buffer_fmt_t fmt = {.fmt_name = "any"};
 	struct world w;
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command setup = {
 			.verb = CMD_SETUP, .setup.flags = cases[i].flags, .setup.smpl.fmt = &fmt};
 		unsigned flags = cases[i].no ? 0 : cases[i].flags;
@@ -381,7 +381,7 @@ IN_WORLD(vector_faults, &world_models[4])
 			FAULT_REFUSED},
 	};
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_reg regs[] = {{.pmd = true, .num = 1}, cases[i].reg, {.num = 8}};
 		struct command cmd = {
 			.verb = cases[i].verb, .vector.regs = regs, .vector.nregs = 3};
@@ -1516,7 +1516,7 @@ static const struct cost {
 /* NULL: a model without a row, to which no costs are stated. */
 static const struct cost *cost_of(const struct world_model *m)
 {
-	for (unsigned i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+	for (unsigned i = 0; i < COUNT(costs); i++)
 		if (strcmp(costs[i].model, m->name) == 0)
 			return &costs[i];
 	return NULL;
@@ -1565,7 +1565,7 @@ TEST(accesses)
 		world_restored(&w, 0, "accesses");
 		world_close(&w);
 	}
-	assert_int_equal(known, sizeof(costs) / sizeof(costs[0]));
+	assert_int_equal(known, COUNT(costs));
 }
 
 /* Starts with event @value in the first PMC: the command's note. */

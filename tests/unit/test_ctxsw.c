@@ -147,7 +147,7 @@ EACH_CTXSW(wraps)
 	struct tally t;
 
 	tally_start(c, &t, 0, 0);
-	for (unsigned b = 0; b < sizeof(bits) / sizeof(bits[0]); b++) {
+	for (unsigned b = 0; b < COUNT(bits); b++) {
 		uint64_t from = (1ULL << bits[b]) - 1000;
 
 		write_pmds(c, 0, from);
@@ -1497,7 +1497,7 @@ static void want_cost(
 /* NULL: no costs are stated. */
 static const struct cost *cost_of(const char *model)
 {
-	for (unsigned i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+	for (unsigned i = 0; i < COUNT(costs); i++)
 		if (strcmp(costs[i].model, model) == 0)
 			return &costs[i];
 	return NULL;

@@ -374,7 +374,7 @@ TEST(dfl)
 		0, PFM_DFL_SMPL_NO_HDR, PFM_DFL_SMPL_IIP_HDR, PFM_DFL_SMPL_COMPACT};
 
 	for (unsigned seed = 0; seed < seeds(); seed++)
-		for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		for (unsigned i = 0; i < COUNT(flags); i++)
 			play_dfl(flags[i], seed);
 }
 

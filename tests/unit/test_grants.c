@@ -67,7 +67,7 @@ TEST(lines)
 	};
 	struct err e;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct grants g = {0};
 
 		assert_int_equal(apply(&g, cases[i].text, &e), 0);
@@ -108,7 +108,7 @@ TEST(refused)
 	};
 	struct err e;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct grants g = {0};
 
 		assert_int_equal(apply(&g, cases[i].text, &e), -cases[i].no);
@@ -343,7 +343,7 @@ TEST(damaged)
 	struct err e;
 
 	place_make(&p);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		place_put(&p, cases[i].text, strlen(cases[i].text), cases[i].mode);
 		assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &e), -cases[i].no);
 		assert_non_null(strstr(e.text, p.file));

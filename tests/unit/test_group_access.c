@@ -24,7 +24,7 @@ TEST(rules)
 	};
 	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_true(group_access_allowed(&cases[i].rule, &root));
 		assert_int_equal(group_access_allowed(&cases[i].rule, &user), cases[i].asked);
 		assert_int_equal(group_access_allowed(&cases[i].rule, &unasked), cases[i].unasked);
@@ -59,7 +59,7 @@ TEST(open)
 	};
 	const struct group_requester unasked = {.uid = USER, .gid = PRIMARY};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct config c = {.sys_group = cases[i].sys,
 			.thread_group = cases[i].thread,
 			.allow_kernel = cases[i].kernel};
@@ -84,7 +84,7 @@ TEST(rights)
 		{KERNEL_ROOT, true, false, true},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct config c = {
 			.sys_group = {GROUP_GID, cases[i].in_group ? PRIMARY : OTHER},
 			.thread_group = {GROUP_NONE, 0},

@@ -122,6 +122,19 @@ static void free_hw(struct hw **hw)
 }
 #define CLEANUP_HW __attribute__((cleanup(free_hw)))
 
+/* Begins a test on each modelled CPU. */
+#define EACH_CPU(test)                                                                             \
+	static void on_##test(struct hw *hw, const struct facts *f);                               \
+	TEST(test)                                                                                 \
+	{                                                                                          \
+		for (const struct facts *f = all; f->name; f++) {                                  \
+			CLEANUP_HW struct hw *hw = make(f->name);                                  \
+                                                                                                   \
+			on_##test(hw, f);                                                          \
+		}                                                                                  \
+	}                                                                                          \
+	static void on_##test(struct hw *hw, const struct facts *f)
+
 static uint64_t rd(struct hw *hw, uint32_t addr)
 {
 	uint64_t v = 0;
@@ -202,60 +215,48 @@ TEST(new)
 	hw_free(hw);
 }
 
-TEST(every_counter_counts_and_wraps)
+EACH_CPU(every_counter_counts_and_wraps)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		CLEANUP_HW struct hw *hw = make(f->name);
-
-		enable_all(hw, f);
-		for (unsigned i = 0; i < f->ngp; i++) {
-			wr(hw, f->ctr + i * f->step, ONES);
-			assert_int_equal(rd(hw, f->ctr + i * f->step), mask_of(f));
-			wr(hw, f->sel + i * f->step, f->cycles | RUN);
-			assert_int_equal(rd(hw, f->sel + i * f->step), f->cycles | RUN);
-		}
-		hw_advance(hw, 1000);
-		for (unsigned i = 0; i < f->ngp; i++)
-			assert_int_equal(rd(hw, f->ctr + i * f->step), CYCLES - 1);
-		if (f->status)
-			assert_int_equal(rd(hw, f->status), BIT(f->ngp) - 1);
-		absent(hw, f->ctr + f->ngp * f->step);
+	enable_all(hw, f);
+	for (unsigned i = 0; i < f->ngp; i++) {
+		wr(hw, f->ctr + i * f->step, ONES);
+		assert_int_equal(rd(hw, f->ctr + i * f->step), mask_of(f));
+		wr(hw, f->sel + i * f->step, f->cycles | RUN);
+		assert_int_equal(rd(hw, f->sel + i * f->step), f->cycles | RUN);
 	}
+	hw_advance(hw, 1000);
+	for (unsigned i = 0; i < f->ngp; i++)
+		assert_int_equal(rd(hw, f->ctr + i * f->step), CYCLES - 1);
+	if (f->status)
+		assert_int_equal(rd(hw, f->status), BIT(f->ngp) - 1);
+	absent(hw, f->ctr + f->ngp * f->step);
 }
 
-TEST(enable_bit_is_needed)
+EACH_CPU(enable_bit_is_needed)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		CLEANUP_HW struct hw *hw = make(f->name);
-
-		enable_all(hw, f);
-		wr(hw, f->sel, (f->cycles | RUN) & ~EVTSEL_EN);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), 0);
-		wr(hw, f->sel, f->cycles | RUN);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), CYCLES);
-		wr(hw, f->sel, 0);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), CYCLES);
-	}
+	enable_all(hw, f);
+	wr(hw, f->sel, (f->cycles | RUN) & ~EVTSEL_EN);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), 0);
+	wr(hw, f->sel, f->cycles | RUN);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), CYCLES);
+	wr(hw, f->sel, 0);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), CYCLES);
 }
 
-TEST(privilege_levels)
+EACH_CPU(privilege_levels)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		CLEANUP_HW struct hw *hw = make(f->name);
-
-		enable_all(hw, f);
-		wr(hw, f->sel, 0xc0 | EVTSEL_EN | EVTSEL_USR);
-		wr(hw, f->sel + f->step, 0xc0 | EVTSEL_EN | EVTSEL_OS);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), 2000);
-		assert_int_equal(rd(hw, f->ctr + f->step), 500);
-		wr(hw, f->sel, 0xc0 | EVTSEL_EN);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), 2000);
-	}
+	enable_all(hw, f);
+	wr(hw, f->sel, 0xc0 | EVTSEL_EN | EVTSEL_USR);
+	wr(hw, f->sel + f->step, 0xc0 | EVTSEL_EN | EVTSEL_OS);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), 2000);
+	assert_int_equal(rd(hw, f->ctr + f->step), 500);
+	wr(hw, f->sel, 0xc0 | EVTSEL_EN);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), 2000);
 }
 
 /* However time is cut, each counter has counted what the truth says. */
@@ -352,77 +353,59 @@ TEST(legacy_writes_extend_the_sign)
 	}
 }
 
-TEST(full_width_writes)
+EACH_CPU(full_width_writes)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		if (!f->intel)
-			continue;
+	if (!f->intel)
+		return;
+	if (!f->full) {
+		absent(hw, 0x4c1);
+		return;
+	}
+	assert_int_equal(rd(hw, 0x345) & BIT(13), BIT(13));
+	wr(hw, 0x4c1, 0x923456789abc);
+	assert_int_equal(rd(hw, 0xc1), 0x923456789abc);
+	assert_int_equal(rd(hw, 0x4c1), 0x923456789abc);
+	faults(hw, 0x4c1, BIT(48));
+	assert_int_equal(rd(hw, 0xc1), 0x923456789abc);
+	wr(hw, 0x4c1 + f->ngp - 1, 1);
+	absent(hw, 0x4c1 + f->ngp);
+}
 
-		CLEANUP_HW struct hw *hw = make(f->name);
+EACH_CPU(amd_writes_are_full)
+{
+	if (f->intel)
+		return;
+	wr(hw, f->ctr, 0xffff923456789abc);
+	assert_int_equal(rd(hw, f->ctr), 0x923456789abc);
+}
 
-		if (!f->full) {
-			absent(hw, 0x4c1);
-			continue;
-		}
-		assert_int_equal(rd(hw, 0x345) & BIT(13), BIT(13));
-		wr(hw, 0x4c1, 0x923456789abc);
-		assert_int_equal(rd(hw, 0xc1), 0x923456789abc);
-		assert_int_equal(rd(hw, 0x4c1), 0x923456789abc);
-		faults(hw, 0x4c1, BIT(48));
-		assert_int_equal(rd(hw, 0xc1), 0x923456789abc);
-		wr(hw, 0x4c1 + f->ngp - 1, 1);
-		absent(hw, 0x4c1 + f->ngp);
+EACH_CPU(intel_selector_reserved_bits_fault)
+{
+	if (!f->intel)
+		return;
+	bool any = f->version == 3 || f->version == 4;
+
+	for (unsigned bit = 0; bit < 64; bit++) {
+		bool legal = bit < 32 && (bit != 21 || any);
+
+		wr(hw, 0x186, 0);
+		assert_int_equal(hw_wrmsr(hw, 0, 0x186, BIT(bit)), legal ? 0 : -EIO);
+		assert_int_equal(rd(hw, 0x186), legal ? BIT(bit) : 0);
 	}
 }
 
-TEST(amd_writes_are_full)
+EACH_CPU(amd_selector_reserved_bits_are_dropped)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		if (f->intel)
-			continue;
+	if (f->intel)
+		return;
+	uint64_t dropped = ~(BIT(42) - 1) | 0xfULL << 36 | BIT(21);
 
-		CLEANUP_HW struct hw *hw = make(f->name);
-
-		wr(hw, f->ctr, 0xffff923456789abc);
-		assert_int_equal(rd(hw, f->ctr), 0x923456789abc);
-	}
-}
-
-TEST(intel_selector_reserved_bits_fault)
-{
-	for (const struct facts *f = all; f->name; f++) {
-		if (!f->intel)
-			continue;
-
-		CLEANUP_HW struct hw *hw = make(f->name);
-		bool any = f->version == 3 || f->version == 4;
-
-		for (unsigned bit = 0; bit < 64; bit++) {
-			bool legal = bit < 32 && (bit != 21 || any);
-
-			wr(hw, 0x186, 0);
-			assert_int_equal(hw_wrmsr(hw, 0, 0x186, BIT(bit)), legal ? 0 : -EIO);
-			assert_int_equal(rd(hw, 0x186), legal ? BIT(bit) : 0);
-		}
-	}
-}
-
-TEST(amd_selector_reserved_bits_are_dropped)
-{
-	for (const struct facts *f = all; f->name; f++) {
-		if (f->intel)
-			continue;
-
-		CLEANUP_HW struct hw *hw = make(f->name);
-		uint64_t dropped = ~(BIT(42) - 1) | 0xfULL << 36 | BIT(21);
-
-		if (f->version >= 1)
-			dropped |= BIT(19);
-		if (!strcmp(f->name, "k7") || !strcmp(f->name, "k8"))
-			dropped |= ONES << 32;
-		wr(hw, f->sel, ONES);
-		assert_int_equal(rd(hw, f->sel), ~dropped);
-	}
+	if (f->version >= 1)
+		dropped |= BIT(19);
+	if (!strcmp(f->name, "k7") || !strcmp(f->name, "k8"))
+		dropped |= ONES << 32;
+	wr(hw, f->sel, ONES);
+	assert_int_equal(rd(hw, f->sel), ~dropped);
 }
 
 TEST(p6_first_selector_gates_both)
@@ -476,81 +459,69 @@ TEST(fixed_counters)
 	}
 }
 
-TEST(fixed_control_reserved_bits_fault)
+EACH_CPU(fixed_control_reserved_bits_fault)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		if (!f->intel || f->version < 2)
-			continue;
+	if (!f->intel || f->version < 2)
+		return;
+	bool any = f->version == 3 || f->version == 4;
 
-		CLEANUP_HW struct hw *hw = make(f->name);
-		bool any = f->version == 3 || f->version == 4;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		bool legal = bit < 4 * f->nfixed && (bit % 4 != 2 || any);
 
-		for (unsigned bit = 0; bit < 64; bit++) {
-			bool legal = bit < 4 * f->nfixed && (bit % 4 != 2 || any);
-
-			assert_int_equal(hw_wrmsr(hw, 0, 0x38d, BIT(bit)), legal ? 0 : -EIO);
-			assert_int_equal(rd(hw, 0x38d) == BIT(bit), legal);
-		}
+		assert_int_equal(hw_wrmsr(hw, 0, 0x38d, BIT(bit)), legal ? 0 : -EIO);
+		assert_int_equal(rd(hw, 0x38d) == BIT(bit), legal);
 	}
 }
 
-TEST(global_control)
+EACH_CPU(global_control)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		CLEANUP_HW struct hw *hw = make(f->name);
-		uint64_t bits = (BIT(f->ngp) - 1) | (BIT(f->nfixed) - 1) << 32;
+	uint64_t bits = (BIT(f->ngp) - 1) | (BIT(f->nfixed) - 1) << 32;
 
-		if (!f->global) {
-			absent(hw, 0x38f);
-			absent(hw, 0xc0000301);
-			continue;
-		}
-		/* Power-up on Intel; on AMD, Linux has been there. */
-		assert_int_equal(rd(hw, f->global), f->global == 0x38f ? BIT(f->ngp) - 1 : 0);
-		for (unsigned bit = 0; bit < 64; bit++)
-			assert_int_equal(
-				hw_wrmsr(hw, 0, f->global, BIT(bit)), bits & BIT(bit) ? 0 : -EIO);
-		wr(hw, f->sel, f->cycles | RUN);
-		wr(hw, f->sel + f->step, f->cycles | RUN);
-		wr(hw, f->global, 2);
+	if (!f->global) {
+		absent(hw, 0x38f);
+		absent(hw, 0xc0000301);
+		return;
+	}
+	/* Power-up on Intel; on AMD, Linux has been there. */
+	assert_int_equal(rd(hw, f->global), f->global == 0x38f ? BIT(f->ngp) - 1 : 0);
+	for (unsigned bit = 0; bit < 64; bit++)
+		assert_int_equal(hw_wrmsr(hw, 0, f->global, BIT(bit)), bits & BIT(bit) ? 0 : -EIO);
+	wr(hw, f->sel, f->cycles | RUN);
+	wr(hw, f->sel + f->step, f->cycles | RUN);
+	wr(hw, f->global, 2);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->ctr), 0);
+	assert_int_equal(rd(hw, f->ctr + f->step), CYCLES);
+	if (f->nfixed) {
+		wr(hw, 0x38d, 3);
 		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->ctr), 0);
-		assert_int_equal(rd(hw, f->ctr + f->step), CYCLES);
-		if (f->nfixed) {
-			wr(hw, 0x38d, 3);
-			hw_advance(hw, 1000);
-			assert_int_equal(rd(hw, 0x309), 0);
-		}
+		assert_int_equal(rd(hw, 0x309), 0);
 	}
 }
 
-TEST(status)
+EACH_CPU(status)
 {
-	for (const struct facts *f = all; f->name; f++) {
-		CLEANUP_HW struct hw *hw = make(f->name);
-
-		if (!f->status) {
-			absent(hw, 0x38e);
-			absent(hw, 0x390);
-			absent(hw, 0xc0000300);
-			continue;
-		}
-		enable_all(hw, f);
-		for (unsigned i = 0; i < 2; i++) {
-			wr(hw, f->ctr + i * f->step, ONES);
-			wr(hw, f->sel + i * f->step, f->cycles | RUN);
-		}
-		assert_int_equal(rd(hw, f->status), 0);
-		hw_advance(hw, 1000);
-		assert_int_equal(rd(hw, f->status), 3);
-		faults(hw, f->status, 0);
-		wr(hw, f->clear, 1);
-		assert_int_equal(rd(hw, f->status), 2);
-		assert_int_equal(rd(hw, f->clear), 0);
-		/* Writing the counter does not clear it. */
-		wr(hw, f->ctr + f->step, 0);
-		assert_int_equal(rd(hw, f->status), 2);
+	if (!f->status) {
+		absent(hw, 0x38e);
+		absent(hw, 0x390);
+		absent(hw, 0xc0000300);
+		return;
 	}
+	enable_all(hw, f);
+	for (unsigned i = 0; i < 2; i++) {
+		wr(hw, f->ctr + i * f->step, ONES);
+		wr(hw, f->sel + i * f->step, f->cycles | RUN);
+	}
+	assert_int_equal(rd(hw, f->status), 0);
+	hw_advance(hw, 1000);
+	assert_int_equal(rd(hw, f->status), 3);
+	faults(hw, f->status, 0);
+	wr(hw, f->clear, 1);
+	assert_int_equal(rd(hw, f->status), 2);
+	assert_int_equal(rd(hw, f->clear), 0);
+	/* Writing the counter does not clear it. */
+	wr(hw, f->ctr + f->step, 0);
+	assert_int_equal(rd(hw, f->status), 2);
 }
 
 /* The last event before the wrap, and the first after it. */

@@ -154,7 +154,7 @@ TEST(validate)
 	struct pmu good = itanium2(), pmu;
 	struct err e;
 
-	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+	for (unsigned i = 0; i < COUNT(bits); i++) {
 		int p = pmu_find_pmc(&good, bits[i].num);
 
 		pmu = good;
@@ -441,7 +441,7 @@ TEST(stolen)
 	} stolen[] = {{0, 1}, {8, 0}, {9, 0x3fffffff}, {13, 0}, {14, 0}, {15, 0xf}};
 	struct world w;
 
-	for (unsigned i = 0; i < 2 * sizeof(stolen) / sizeof(stolen[0]); i++) {
+	for (unsigned i = 0; i < 2 * COUNT(stolen); i++) {
 		uint32_t addr = PMC(stolen[i / 2].num);
 		uint64_t value, taken;
 

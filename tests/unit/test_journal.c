@@ -160,9 +160,8 @@ static pid_t killed_daemon(struct bench *b)
 	return pid;
 }
 
-TEST_WITH(setup, teardown, orderly)
+TEST_OF(setup, teardown, orderly, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be = open_backend(b);
 	struct backend_cpu *c = open_cpu(be, 1);
 
@@ -175,9 +174,8 @@ TEST_WITH(setup, teardown, orderly)
 }
 
 /* Registers that are not persistent have no journal, and do not use that of others. */
-TEST_WITH(setup, teardown, not_lasting)
+TEST_OF(setup, teardown, not_lasting, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -189,9 +187,8 @@ TEST_WITH(setup, teardown, not_lasting)
 	assert_int_equal(files_in(b->run), 1);
 }
 
-TEST_WITH(setup, teardown, killed)
+TEST_OF(setup, teardown, killed, struct bench *b)
 {
-	struct bench *b = *state;
 	struct fake *f = b->f;
 	struct backend *be;
 
@@ -213,9 +210,8 @@ TEST_WITH(setup, teardown, killed)
 	assert_int_equal(f->nopen, 0);
 }
 
-TEST_WITH(setup, teardown, killed_cpu_offline)
+TEST_OF(setup, teardown, killed_cpu_offline, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 	struct backend_cpu *cpu;
 
@@ -236,9 +232,8 @@ TEST_WITH(setup, teardown, killed_cpu_offline)
 }
 
 /* What is pending survives daemons during which its CPU is offline all the time. */
-TEST_WITH(setup, teardown, killed_cpu_offline_twice)
+TEST_OF(setup, teardown, killed_cpu_offline_twice, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -273,9 +268,8 @@ static bool is_unrestored(struct backend *be, unsigned cpu)
 
 /* An attempt to use what could not be restored fails, and what gives up its own does not give up
  * that. */
-TEST_WITH(setup, teardown, left_and_wanted_again)
+TEST_OF(setup, teardown, left_and_wanted_again, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be = open_backend(b);
 	struct backend_cpu *cpu = open_cpu(be, 2);
 	struct reg_op reserve = {.verb = REG_RESERVE, .addr = SEL0, .mask = ALL};
@@ -305,9 +299,8 @@ TEST_WITH(setup, teardown, left_and_wanted_again)
 }
 
 /* The CPU goes offline just before its registers are restored, and is online again just after. */
-TEST_WITH(setup, teardown, online_again_at_once)
+TEST_OF(setup, teardown, online_again_at_once, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be = open_backend(b);
 	struct backend_cpu *cpu = open_cpu(be, 2);
 
@@ -327,9 +320,8 @@ TEST_WITH(setup, teardown, online_again_at_once)
 }
 
 /* A register that faults is kept, and is restored by the first start for which it does not. */
-TEST_WITH(setup, teardown, killed_fault)
+TEST_OF(setup, teardown, killed_fault, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -353,9 +345,8 @@ TEST_WITH(setup, teardown, killed_fault)
 }
 
 /* Registers that the present description lacks are kept for one that has them. */
-TEST_WITH(setup, teardown, killed_other_pmu)
+TEST_OF(setup, teardown, killed_other_pmu, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -376,9 +367,8 @@ TEST_WITH(setup, teardown, killed_other_pmu)
 }
 
 /* The overflow status of counters that were reserved is cleared, that of others is not. */
-TEST_WITH(setup, teardown, killed_overflowed)
+TEST_OF(setup, teardown, killed_overflowed, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -391,9 +381,8 @@ TEST_WITH(setup, teardown, killed_overflowed)
 }
 
 /* Counters that the kernel's perf has taken since are left to it. */
-TEST_WITH(setup, teardown, killed_taken)
+TEST_OF(setup, teardown, killed_taken, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 
 	killed_daemon(b);
@@ -414,9 +403,8 @@ TEST_WITH(setup, teardown, killed_taken)
 }
 
 /* As in a container, where a daemon may have the pid of the dead one. */
-TEST_WITH(setup, teardown, killed_same_pid)
+TEST_OF(setup, teardown, killed_same_pid, struct bench *b)
 {
-	struct bench *b = *state;
 	char from[96], to[96];
 	struct backend *be;
 
@@ -434,9 +422,8 @@ TEST_WITH(setup, teardown, killed_same_pid)
 }
 
 /* If writes are refused, the journal stays, and the next start restores. */
-TEST_WITH(setup, teardown, killed_then_refused)
+TEST_OF(setup, teardown, killed_then_refused, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be = NULL;
 	struct err e;
 
@@ -451,9 +438,8 @@ TEST_WITH(setup, teardown, killed_then_refused)
 }
 
 /* The journal of a running daemon, here a stopped child, is not used. */
-TEST_WITH(setup, teardown, living)
+TEST_OF(setup, teardown, living, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be;
 	int ready[2];
 	pid_t pid;
@@ -517,9 +503,8 @@ static void assert_not_restored(struct bench *b, unsigned left)
 	assert_int_equal(files_in(b->run), left);
 }
 
-TEST_WITH(setup, teardown, other_boot)
+TEST_OF(setup, teardown, other_boot, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_head head;
 
@@ -529,9 +514,8 @@ TEST_WITH(setup, teardown, other_boot)
 	assert_not_restored(b, 0);
 }
 
-TEST_WITH(setup, teardown, other_device)
+TEST_OF(setup, teardown, other_device, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_head head;
 
@@ -549,36 +533,32 @@ TEST_WITH(setup, teardown, other_device)
 	assert_int_equal(unfinished(b), 1);
 }
 
-TEST_WITH(setup, teardown, damaged_head)
+TEST_OF(setup, teardown, damaged_head, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 
 	assert_int_equal(pwrite(fd, "x", 1, offsetof(struct journal_head, st_ino)), 1);
 	assert_not_restored(b, 0);
 }
 
-TEST_WITH(setup, teardown, torn_head)
+TEST_OF(setup, teardown, torn_head, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 
 	assert_int_equal(ftruncate(fd, 100), 0);
 	assert_not_restored(b, 0);
 }
 
-TEST_WITH(setup, teardown, huge)
+TEST_OF(setup, teardown, huge, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 
 	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
 	assert_not_restored(b, 0);
 }
 
-TEST_WITH(setup, teardown, other_version)
+TEST_OF(setup, teardown, other_version, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_head head;
 
@@ -589,9 +569,8 @@ TEST_WITH(setup, teardown, other_version)
 }
 
 /* Flips a byte in the record of SEL0: only SEL0 is not restored. */
-TEST_WITH(setup, teardown, damaged_record)
+TEST_OF(setup, teardown, damaged_record, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_record r = {0};
 	off_t at = sizeof(struct journal_head);
@@ -610,9 +589,8 @@ TEST_WITH(setup, teardown, damaged_record)
 }
 
 /* Valid records with an invalid request: no such CPU, no such register, EN. */
-TEST_WITH(setup, teardown, hostile_records)
+TEST_OF(setup, teardown, hostile_records, struct bench *b)
 {
-	struct bench *b = *state;
 	CLEANUP_CLOSE int fd = open_journal(b, killed_daemon(b));
 	struct journal_record r[] = {
 		{.cpu = 1, .addr = CTR0, .orig = ALL, .mask = ALL, .in_use = 1},
@@ -624,7 +602,7 @@ TEST_WITH(setup, teardown, hostile_records)
 	};
 	struct backend *be;
 
-	for (unsigned i = 0; i < sizeof(r) / sizeof(r[0]); i++)
+	for (unsigned i = 0; i < COUNT(r); i++)
 		r[i].sum = journal_sum(&r[i], offsetof(struct journal_record, sum));
 	assert_int_equal(ftruncate(fd, sizeof(struct journal_head)), 0);
 	assert_int_equal(pwrite(fd, r, sizeof(r), sizeof(struct journal_head)), sizeof(r));
@@ -641,9 +619,8 @@ TEST_WITH(setup, teardown, hostile_records)
 }
 
 /* The record exists before the first write to the register. */
-TEST_WITH(setup, teardown, written_ahead)
+TEST_OF(setup, teardown, written_ahead, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend *be = open_backend(b);
 	struct backend_cpu *c = open_cpu(be, 3);
 	CLEANUP_CLOSE int fd = open_journal(b, getpid());
@@ -678,9 +655,8 @@ static int transfer_nothing(void *arg, struct journal *j, struct err *e)
 
 static const struct journal_ops ignore = {ignore_entries, transfer_nothing};
 
-TEST_WITH(setup, teardown, run_dir)
+TEST_OF(setup, teardown, run_dir, struct bench *b)
 {
-	struct bench *b = *state;
 	char link[64];
 	struct journal *j;
 	struct err e;
@@ -721,10 +697,9 @@ static unsigned open_files(void)
 }
 
 /* What has failed leaves neither a file nor a lock nor a descriptor, and the next one succeeds. */
-TEST_WITH(setup, teardown, failed_open)
+TEST_OF(setup, teardown, failed_open, struct bench *b)
 {
 	static const struct journal_ops refuse = {ignore_entries, refuse_transfer};
-	struct bench *b = *state;
 	struct journal *j = NULL;
 	unsigned before = open_files();
 	struct err e;
@@ -744,16 +719,15 @@ TEST_WITH(setup, teardown, failed_open)
 }
 
 /* Other names, links and files of other users are neither read nor removed. */
-TEST_WITH(setup, teardown, foreign_names)
+TEST_OF(setup, teardown, foreign_names, struct bench *b)
 {
 	static const char *const names[] = {"journal.1x", "journal.", "journal.01", "notes"};
-	struct bench *b = *state;
 	char path[96];
 	struct journal *j;
 	struct err e;
 
 	assert_int_equal(mkdir(b->run, 0700), 0);
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned i = 0; i < COUNT(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", b->run, names[i]);
 		close(open(path, O_CREAT | O_WRONLY, 0600));
 	}

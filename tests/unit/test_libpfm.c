@@ -124,7 +124,7 @@ static void check_taken(const struct walk *w, const char *name, const struct pfm
 		if (fixed < 0 && intel && !(event->code & 0xff))
 			fail_msg("%s: a select of nothing, 0x%" PRIx64, name, event->code);
 	}
-	for (unsigned i = 0; intel && i < sizeof(architectural) / sizeof(architectural[0]); i++) {
+	for (unsigned i = 0; intel && i < COUNT(architectural); i++) {
 		uint64_t code = architectural[i].code;
 
 		if (strcmp(strstr(name, "::") + 2, architectural[i].name) == 0 &&

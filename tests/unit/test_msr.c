@@ -83,9 +83,8 @@ static int run_verb(
 	return run1(b, &op);
 }
 
-TEST_WITH(setup, teardown, run)
+TEST_OF(setup, teardown, run, struct bench *b)
 {
-	struct bench *b = *state;
 	struct reg_op ops[] = {
 		{.addr = SEL0, .verb = REG_WRITE, .value = 0x4300c0},
 		{.addr = CTR0, .verb = REG_WRITE, .value = 0xffff00000000},
@@ -110,10 +109,8 @@ TEST_WITH(setup, teardown, run)
 	assert_int_equal(*fake_reg(b->f, 0, SEL0), 0);
 }
 
-TEST_WITH(setup, teardown, update_unchanged)
+TEST_OF(setup, teardown, update_unchanged, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, GLOBAL) = 3;
 	assert_int_equal(run_verb(b, REG_UPDATE, GLOBAL, 1, 1), 0);
 	assert_int_equal(b->f->nlog, 0);
@@ -123,7 +120,7 @@ TEST_WITH(setup, teardown, update_unchanged)
 }
 
 /* Nothing of these reaches the device. */
-TEST_WITH(setup, teardown, refused)
+TEST_OF(setup, teardown, refused, struct bench *b)
 {
 	static const struct reg_op ops[] = {
 		{.addr = 0x1d9, .verb = REG_READ},
@@ -152,9 +149,8 @@ TEST_WITH(setup, teardown, refused)
 		{.addr = INUSE, .verb = REG_UPDATE, .mask = 1},
 		{.addr = INUSE, .verb = REG_RESERVE, .mask = 1},
 	};
-	struct bench *b = *state;
 
-	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+	for (unsigned i = 0; i < COUNT(ops); i++) {
 		struct reg_op op = ops[i];
 
 		if (run1(b, &op) != -EPERM)
@@ -165,9 +161,8 @@ TEST_WITH(setup, teardown, refused)
 	assert_int_equal(run_verb(b, REG_READ, INUSE, 0, 0), 0);
 }
 
-TEST_WITH(setup, teardown, stops_at_failure)
+TEST_OF(setup, teardown, stops_at_failure, struct bench *b)
 {
-	struct bench *b = *state;
 	struct reg_op ops[] = {
 		{.addr = SEL0, .verb = REG_WRITE, .value = 1},
 		{.addr = SEL0 + 1, .verb = REG_WRITE, .value = 1},
@@ -191,9 +186,8 @@ TEST_WITH(setup, teardown, stops_at_failure)
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 1, 0), -ENXIO);
 }
 
-TEST_WITH(setup, teardown, reserve_release)
+TEST_OF(setup, teardown, reserve_release, struct bench *b)
 {
-	struct bench *b = *state;
 	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
 
 	/* perf leaves its bits, INT among them, with EN clear */
@@ -217,10 +211,8 @@ TEST_WITH(setup, teardown, reserve_release)
 	assert_int_equal(b->f->nlog, 0);
 }
 
-TEST_WITH(setup, teardown, release_never_enables)
+TEST_OF(setup, teardown, release_never_enables, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, SEL0) = 0x43003c;
 	*reg(b, FIXED_CTRL) = 0x3b2;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
@@ -231,10 +223,8 @@ TEST_WITH(setup, teardown, release_never_enables)
 	assert_int_equal(*reg(b, FIXED_CTRL), 0x3b0);
 }
 
-TEST_WITH(setup, teardown, forget)
+TEST_OF(setup, teardown, forget, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, SEL0) = 0x11;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
@@ -246,10 +236,8 @@ TEST_WITH(setup, teardown, forget)
 }
 
 /* Two of our counters and the kernel's watchdog live in 0x38D; it may change while we do. */
-TEST_WITH(setup, teardown, shared_masks)
+TEST_OF(setup, teardown, shared_masks, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, FIXED_CTRL) = 0x0b0;
 	assert_int_equal(run_verb(b, REG_RESERVE, FIXED_CTRL, 0, 0x3), 0);
 	assert_int_equal(run_verb(b, REG_UPDATE, FIXED_CTRL, 0x2, 0x3), 0);
@@ -272,10 +260,8 @@ TEST_WITH(setup, teardown, shared_masks)
 
 /* An offline CPU keeps its registers: they are restored when it is online again, all in their
  * order. */
-TEST_WITH(setup, teardown, offline_keeps_reservations)
+TEST_OF(setup, teardown, offline_keeps_reservations, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, SEL0) = 0x11;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	b->f->offline[1] = true;
@@ -290,10 +276,8 @@ TEST_WITH(setup, teardown, offline_keeps_reservations)
 }
 
 /* What was given up while the CPU was offline, and is wanted again, is not another program's. */
-TEST_WITH(setup, teardown, offline_and_wanted_again)
+TEST_OF(setup, teardown, offline_and_wanted_again, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, SEL0) = 0x11;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
@@ -308,10 +292,9 @@ TEST_WITH(setup, teardown, offline_and_wanted_again)
 }
 
 /* What was given up while the CPU was offline is the kernel's since: it is not restored. */
-TEST_WITH(setup, teardown, offline_and_taken)
+TEST_OF(setup, teardown, offline_and_taken, struct bench *b)
 {
 	struct reg_op reserve = {.addr = SEL0, .verb = REG_RESERVE, .mask = ALL};
-	struct bench *b = *state;
 
 	*reg(b, SEL0) = 0x11;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
@@ -327,10 +310,8 @@ TEST_WITH(setup, teardown, offline_and_taken)
 }
 
 /* A reservation that cannot be restored is kept. */
-TEST_WITH(setup, teardown, failed_release_keeps)
+TEST_OF(setup, teardown, failed_release_keeps, struct bench *b)
 {
-	struct bench *b = *state;
-
 	*reg(b, SEL0) = 0x11;
 	assert_int_equal(run_verb(b, REG_RESERVE, SEL0, 0, ALL), 0);
 	assert_int_equal(run_verb(b, REG_WRITE, SEL0, 0x22, 0), 0);
@@ -341,10 +322,9 @@ TEST_WITH(setup, teardown, failed_release_keeps)
 	assert_int_equal(*reg(b, SEL0), 0x11);
 }
 
-TEST_WITH(setup, teardown, close_restores_in_order)
+TEST_OF(setup, teardown, close_restores_in_order, struct bench *b)
 {
 	static const uint32_t order[] = {GLOBAL, SEL0, FIXED_CTRL, 0x4c1};
-	struct bench *b = *state;
 
 	*reg(b, CTR0) = 0x77;
 	assert_int_equal(run_verb(b, REG_RESERVE, CTR0, 0, ALL), 0);
@@ -365,7 +345,7 @@ TEST_WITH(setup, teardown, close_restores_in_order)
 	assert_int_equal(*reg(b, SEL0), 0);
 }
 
-TEST_WITH(setup, teardown, pmu_owner)
+TEST_OF(setup, teardown, pmu_owner, struct bench *b)
 {
 	static const struct {
 		uint32_t addr;
@@ -377,9 +357,8 @@ TEST_WITH(setup, teardown, pmu_owner)
 		{SEL0, 0x4300c0, "another program (selector 0x4300c0): for example likwid"},
 		{FIXED_CTRL, 0x30, "another program"},
 	};
-	struct bench *b = *state;
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text t = {0};
 
 		b->be->ops->pmu_owner(b->be, 1, cases[i].addr, cases[i].value, &t);
@@ -389,9 +368,8 @@ TEST_WITH(setup, teardown, pmu_owner)
 	}
 }
 
-TEST_WITH(setup, teardown, cpus)
+TEST_OF(setup, teardown, cpus, struct bench *b)
 {
-	struct bench *b = *state;
 	struct backend_cpu *c;
 	struct err e;
 
@@ -621,7 +599,7 @@ TEST(io_file)
 	assert_int_equal(io->ops->cpuid(io, 3, 11, 9, out, &e), -EIO);
 	assert_true(io->ops->now(io) > 0);
 	io->ops->free(io);
-	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+	remove_files(dir, files, COUNT(files));
 }
 
 /* Has the kernel take no byte of any pwrite() of this process, without an error. */
@@ -633,7 +611,7 @@ static bool take_no_bytes(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+	struct sock_fprog filter = {COUNT(code), code};
 
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
@@ -664,7 +642,7 @@ TEST(io_file_short)
 	assert_int_equal(WEXITSTATUS(status), EIO);
 	io->ops->close(io, h);
 	io->ops->free(io);
-	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+	remove_files(dir, files, COUNT(files));
 }
 
 static void count_report(void *arg, enum check_result r, const char *thing, const char *fmt, ...)
@@ -703,5 +681,5 @@ TEST(check)
 	memset(n, 0, sizeof(n));
 	msr_backend_ops.check(&detect, count_report, n);
 	assert_int_equal(n[CHECK_FAIL], 1);
-	remove_files(dir, files, sizeof(files) / sizeof(files[0]));
+	remove_files(dir, files, COUNT(files));
 }

@@ -249,7 +249,7 @@ TEST(cpulist)
 		{"99999999999", 0, 0},
 	};
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (unsigned i = 0; i < COUNT(rows); i++) {
 		struct slice list = slice_of(rows[i].text);
 
 		assert_int_equal(cpulist_limit(list), rows[i].limit);
@@ -274,7 +274,7 @@ TEST_WITH(open_cpu, close_cpu, description)
 		assert_int_equal(be->pmu->pmds[n].addr, CNT(n));
 		assert_int_equal(pmu_writable(be->pmu, CNT(n)), UINT64_MAX);
 		assert_int_equal(pmu_enable_bits(be->pmu, SEL(n)), EVTSEL_EN);
-		for (unsigned i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		for (unsigned i = 0; i < COUNT(reserved); i++)
 			assert_int_equal(pmu_writable(be->pmu, SEL(n)) & reserved[i], 0);
 		assert_int_equal(get(SEL(n)), be->pmu->pmcs[n].def);
 		assert_int_equal(get(CNT(n)), 0);
@@ -518,7 +518,7 @@ TEST_WITH(open_cpu, close_cpu, unfilterable)
 
 	start(0, event("cpu-clock"));
 	files = open_files();
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned i = 0; i < COUNT(names); i++) {
 		uint64_t ev, count;
 
 		if (!has_event(names[i]))
@@ -541,7 +541,7 @@ TEST_WITH(open_cpu, close_cpu, reserved)
 	static const uint64_t bits[] = {1 << 19, EVTSEL_INT, 1 << 21, 1ULL << 36, 1ULL << 55};
 
 	put(SEL(0), event("cpu-clock"));
-	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+	for (unsigned i = 0; i < COUNT(bits); i++) {
 		refuse(SEL(0), REG_WRITE, event("cpu-clock") | bits[i], EPERM);
 		refuse(SEL(0), REG_UPDATE, event("cpu-clock") | bits[i], EPERM);
 		assert_int_equal(get(SEL(0)), event("cpu-clock"));
@@ -581,11 +581,11 @@ TEST_WITH(open_cpu, close_cpu, try_refused)
 	static const int passing[] = {EBUSY, EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSYS};
 	uint64_t sel = event("page-faults") | EVTSEL_EN;
 
-	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+	for (unsigned i = 0; i < COUNT(refusals); i++) {
 		kernel.refuse = refusals[i];
 		assert_int_equal(try_selector(sel), -refusals[i]);
 	}
-	for (unsigned i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+	for (unsigned i = 0; i < COUNT(passing); i++) {
 		kernel.refuse = passing[i];
 		kernel.opens = 0;
 		assert_int_equal(try_selector(sel), 0);
@@ -1169,7 +1169,7 @@ TEST_WITH(open_none, close_cpu, thread_pinned)
 	struct err e;
 
 	atomic_store(&own_tid, gettid());
-	for (unsigned i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
+	for (unsigned i = 0; i < COUNT(confs); i++) {
 		if (i)
 			be->ops->cpu_close(cpu);
 		kernel.pinned = 0;

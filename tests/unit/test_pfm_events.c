@@ -255,7 +255,7 @@ TEST(terms)
 	refused(&pmu, "cpu/event=0xc0,period=1/", EINVAL, "'period'");
 	refused(&pmu, "cpu/event=0xc0,offcore_rsp=1/", EINVAL, "extra");
 	refused(&pmu, "cpu/event=0xc0", ENOENT, "slashes");
-	for (unsigned i = 0; i < sizeof(cut) / sizeof(cut[0]); i++)
+	for (unsigned i = 0; i < COUNT(cut); i++)
 		assert_true(slice_is(event_terms_cut(&list), cut[i]));
 	assert_int_equal(list.n, 0);
 	pfm_pmu_free(&pmu);

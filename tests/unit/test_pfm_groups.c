@@ -79,7 +79,7 @@ TEST(formulas_refused)
 	struct err e;
 	char deep[100];
 
-	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (unsigned i = 0; i < COUNT(wrong); i++)
 		if (formula_parse(slice_of(wrong[i]), find, NULL, &f, &e) != -EINVAL)
 			fail_msg("%s is accepted", wrong[i]);
 	memset(deep, '(', sizeof(deep));
@@ -296,7 +296,7 @@ TEST(groups_of_libpfm)
 		skip();
 	if (data_files_each(GROUPS, ".group", shipped_parse, &list, &e) < 0)
 		fail_msg("%s", e.text);
-	for (unsigned i = 0; i < sizeof(shipped) / sizeof(shipped[0]); i++)
+	for (unsigned i = 0; i < COUNT(shipped); i++)
 		shipped_check(&shipped[i], &list);
 	group_free(&list);
 }
@@ -387,7 +387,7 @@ TEST(pmccount)
 		if (strcmp(list.groups[i].name, "pmccount") == 0)
 			g = &list.groups[i];
 	assert_non_null(g);
-	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+	for (unsigned i = 0; i < COUNT(columns); i++) {
 		assert_string_equal(g->metrics[i].name, columns[i].metric);
 		snprintf(value, sizeof(value), "%.6f",
 			formula_eval(&g->metrics[i].formula, counts, CYCLES / 1e6));

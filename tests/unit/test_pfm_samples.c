@@ -476,9 +476,9 @@ TEST(clean_names)
 	static const char *const bad[] = {"\n", "\x7f", "\x80", "\xc2\x85", "\xc0\x80", "\xc3",
 		"\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+	for (size_t i = 0; i < COUNT(good); i++)
 		assert_true(name_is_clean(good[i]));
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < COUNT(bad); i++) {
 		char copy[8];
 
 		assert_false(name_is_clean(bad[i]));

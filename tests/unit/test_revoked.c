@@ -73,7 +73,7 @@ static const struct exec_case exec_cases[] = {
 	{"with file capabilities", "capable", BY_USER, .lacks = ALL_CAPS, .revoked = true},
 	{"unreadable", "unreadable", BY_USER, .lacks = ALL_CAPS, .revoked = true},
 };
-enum { EXEC_CASES = sizeof(exec_cases) / sizeof(exec_cases[0]) };
+enum { EXEC_CASES = COUNT(exec_cases) };
 
 static char dir[] = "/tmp/revoked-XXXXXX";
 static struct sched *sched;

@@ -150,12 +150,11 @@ static unsigned stores(struct world *w)
 	return n;
 }
 
-TEST_WITH(setup, teardown, sizes)
+TEST_OF(setup, teardown, sizes, struct world *w)
 {
 	static const size_t sizes[] = {1, 100, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE};
-	struct world *w = *state;
 
-	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (unsigned i = 0; i < COUNT(sizes); i++) {
 		struct shared *s = make(w, sizes[i]);
 		static const char zero[3 * PAGE];
 
@@ -168,9 +167,8 @@ TEST_WITH(setup, teardown, sizes)
 	}
 }
 
-TEST_WITH(setup, teardown, too_much)
+TEST_OF(setup, teardown, too_much, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s;
 	struct err e;
 
@@ -180,9 +178,8 @@ TEST_WITH(setup, teardown, too_much)
 }
 
 /* Nor can the test write, except through the existing mapping. */
-TEST_WITH(setup, teardown, sealed)
+TEST_OF(setup, teardown, sealed, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	char path[64];
 	int fd;
@@ -200,9 +197,8 @@ TEST_WITH(setup, teardown, sealed)
 	shared_unref(s);
 }
 
-TEST_WITH(setup, teardown, passed)
+TEST_OF(setup, teardown, passed, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 
 	w->id = 5;
@@ -221,9 +217,8 @@ TEST_WITH(setup, teardown, passed)
 }
 
 /* Memory is charged as long as a client maps it. */
-TEST_WITH(setup, teardown, still_mapped)
+TEST_OF(setup, teardown, still_mapped, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	char path[64];
 	void *map;
@@ -246,9 +241,8 @@ TEST_WITH(setup, teardown, still_mapped)
 	assert_int_equal(atomic_load(&w->account.bytes), 0);
 }
 
-TEST_WITH(setup, teardown, synced)
+TEST_OF(setup, teardown, synced, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	unsigned n;
 
@@ -277,9 +271,8 @@ TEST_WITH(setup, teardown, synced)
 
 /* What is at the beginning, as the number of samples, is stored after all else, which a client may
  * see in any order. */
-TEST_WITH(setup, teardown, count_is_last)
+TEST_OF(setup, teardown, count_is_last, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 
 	opened(s);
@@ -297,9 +290,8 @@ TEST_WITH(setup, teardown, count_is_last)
 }
 
 /* READ must not show a change that is undone before the next sync. */
-TEST_WITH(setup, teardown, there_and_back)
+TEST_OF(setup, teardown, there_and_back, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	char byte = 9;
 
@@ -318,9 +310,8 @@ TEST_WITH(setup, teardown, there_and_back)
 	shared_unref(s);
 }
 
-TEST_WITH(setup, teardown, now_and_then)
+TEST_OF(setup, teardown, now_and_then, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE), *other = make(w, PAGE);
 	int rounds = 100;
 
@@ -335,9 +326,8 @@ TEST_WITH(setup, teardown, now_and_then)
 	shared_unref(other);
 }
 
-TEST_WITH(setup, teardown, store_fails)
+TEST_OF(setup, teardown, store_fails, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 
 	opened(s);
@@ -358,9 +348,8 @@ TEST_WITH(setup, teardown, store_fails)
 }
 
 /* At the end, fences that are expected are still done by the thread, new ones at once. */
-TEST_WITH(setup, teardown, ending)
+TEST_OF(setup, teardown, ending, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *s = make(w, SIZE);
 	int late = 0, done = 0;
 	struct sync_fence expected = {.after = note, .arg = &late},
@@ -397,9 +386,8 @@ static struct shared *make_region(struct world *w, size_t most)
 }
 
 /* A region is empty at first, is charged for its growth, and has a limit. */
-TEST_WITH(setup, teardown, region_grows)
+TEST_OF(setup, teardown, region_grows, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *region = make_region(w, 3 * PAGE);
 	size_t at = 1;
 	struct err e;
@@ -422,9 +410,8 @@ TEST_WITH(setup, teardown, region_grows)
 }
 
 /* Clearing a region that has only a buffer gives its charge back. */
-TEST_WITH(setup, teardown, region_cleared)
+TEST_OF(setup, teardown, region_cleared, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
 	struct err e;
 
@@ -441,9 +428,8 @@ TEST_WITH(setup, teardown, region_cleared)
 }
 
 /* Clients map the region. The daemon writes it, and never reads it. */
-TEST_WITH(setup, teardown, synced_to_a_region)
+TEST_OF(setup, teardown, synced_to_a_region, struct world *w)
 {
-	struct world *w = *state;
 	struct shared *region = make_region(w, 2 * (size_t)SIZE), *s = make(w, SIZE);
 	const unsigned char *seen;
 	struct err e;

@@ -255,7 +255,7 @@ static void stop_and_continue(enum interference how)
 	START(&t, "@", "wait");
 	if (how == SEIZED || how == TRACER_STOPPED || how == DETACHED_STOPPED)
 		seize(t.pid, true);
-	for (unsigned i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+	for (unsigned i = 0; i < COUNT(stops); i++) {
 		kill(t.pid, stops[i]);
 		target_expect(&t, "stopped %d", stops[i]);
 		assert_true(await_state(t.pid, "Tt"));

@@ -24,7 +24,7 @@ static bool one_in(unsigned n)
 }
 
 static const char *const free_names[] = {"tsc", "mperf", "aperf", "pperf", "irperf"};
-enum { FREES = sizeof(free_names) / sizeof(free_names[0]) };
+enum { FREES = COUNT(free_names) };
 
 /* Registers that count by themselves, each a PMD, too; one may be another register. */
 static void make_frees(struct pmu *pmu)

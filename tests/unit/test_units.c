@@ -378,6 +378,9 @@ static int topo_cpuid(struct msr_io *io, unsigned cpu, uint32_t leaf, uint32_t s
 	return 0;
 }
 
+#define INTEL .vendor = "Genu"
+#define AMD   .vendor = "Auth"
+
 TEST(topology)
 {
 	static const struct msr_io_ops ops = {.cpuid = topo_cpuid};
@@ -386,70 +389,51 @@ TEST(topology)
 		unsigned threads, ccx, package; /* CPUs with consecutive APIC ids */
 	} cases[] = {
 		/* Pentium 4 with hyperthreading, and without: leaf 1 alone */
-		{{.vendor = "Genu", .max = 2, .leaves = {{1, 0, {0, 2 << 16, 0, 1u << 28}}}}, 2, 2,
-			2},
-		{{.vendor = "Genu", .max = 2, .leaves = {{1, 0, {0, 1 << 16, 0, 0}}}}, 1, 1, 1},
+		{{INTEL, .max = 2, .leaves = {{1, 0, {0, 2 << 16, 0, 1u << 28}}}}, 2, 2, 2},
+		{{INTEL, .max = 2, .leaves = {{1, 0, {0, 1 << 16, 0, 0}}}}, 1, 1, 1},
 		/* Core 2 Quad: leaf 4 has four cores */
-		{{.vendor = "Genu",
-			 .max = 0xa,
+		{{INTEL, .max = 0xa,
 			 .leaves = {{1, 0, {0, 4 << 16, 0, 1u << 28}}, {4, 0, {3u << 26 | 0x121}}}},
 			1, 4, 4},
 		/* Nehalem, four cores of two threads: 16 APIC ids */
-		{{.vendor = "Genu",
-			 .max = 0xb,
-			 .max_ext = 0x80000008,
+		{{INTEL, .max = 0xb, .max_ext = 0x80000008,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {4, 8, 0x201}}}},
 			2, 16, 16},
 		/* Cascade Lake AP, two dies of 64 ids; 0xB has the package */
-		{{.vendor = "Genu",
-			 .max = 0x1f,
-			 .max_ext = 0x80000008,
+		{{INTEL, .max = 0x1f, .max_ext = 0x80000008,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {7, 96, 0x201}},
 				 {0x1f, 0, {1, 2, 0x100}}, {0x1f, 1, {6, 48, 0x201}},
 				 {0x1f, 2, {7, 96, 0x502}}}},
 			2, 64, 64},
 		/* Alder Lake: modules of four cores, and no die */
-		{{.vendor = "Genu",
-			 .max = 0x20,
-			 .max_ext = 0x80000008,
+		{{INTEL, .max = 0x20, .max_ext = 0x80000008,
 			 .leaves = {{0x1f, 0, {1, 1, 0x100}}, {0x1f, 1, {3, 4, 0x201}},
 				 {0x1f, 2, {7, 24, 0x302}}}},
 			2, 128, 128},
 		/* Leaf 0x1F is there, and empty */
-		{{.vendor = "Genu",
-			 .max = 0x1f,
-			 .max_ext = 0x80000008,
+		{{INTEL, .max = 0x1f, .max_ext = 0x80000008,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {4, 8, 0x201}}}},
 			2, 16, 16},
 		/* Family 10h, six cores: the size of the id, or else their number */
-		{{.vendor = "Auth",
-			 .max = 5,
-			 .max_ext = 0x8000001b,
+		{{AMD, .max = 5, .max_ext = 0x8000001b,
 			 .leaves = {{0x80000008, 0, {0, 0, 3 << 12 | 5}}}},
 			1, 8, 8},
-		{{.vendor = "Auth",
-			 .max = 1,
-			 .max_ext = 0x80000018,
-			 .leaves = {{0x80000008, 0, {0, 0, 1}}}},
-			1, 2, 2},
+		{{AMD, .max = 1, .max_ext = 0x80000018, .leaves = {{0x80000008, 0, {0, 0, 1}}}}, 1,
+			2, 2},
 		/* Rome: CCXs of four cores in a package of 128 ids */
-		{{.vendor = "Auth",
-			 .max = 0x10,
-			 .max_ext = 0x80000020,
+		{{AMD, .max = 0x10, .max_ext = 0x80000020,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {7, 128, 0x201}},
 				 {0x8000001d, 3, {0x163 | 7 << 14}}}},
 			2, 8, 128},
 		/* Naples: four nodes of two CCXs of four cores */
-		{{.vendor = "Auth",
-			 .max = 0xd,
-			 .max_ext = 0x8000001f,
+		{{AMD, .max = 0xd, .max_ext = 0x8000001f,
 			 .leaves = {{0xb, 0, {1, 2, 0x100}}, {0xb, 1, {6, 64, 0x201}},
 				 {0x8000001d, 3, {0x163 | 7 << 14}},
 				 {0x8000001e, 0, {0, 0, 3 << 8}}}},
 			2, 8, 16},
 	};
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		uint32_t first[PMU_SCOPES], unit[PMU_SCOPES];
 		struct err e;
 

@@ -36,6 +36,15 @@
 	static void test_##name(void **state __attribute__((unused)))
 #define TEST(name) TEST_WITH(NULL, NULL, name)
 
+/* The same with *@state as a parameter, which @parameter declares. */
+#define TEST_OF(setup, teardown, name, parameter)                                                  \
+	static void of_##name(parameter);                                                          \
+	TEST_WITH(setup, teardown, name)                                                           \
+	{                                                                                          \
+		of_##name(*state);                                                                 \
+	}                                                                                          \
+	static void of_##name(parameter)
+
 /* Before main(): adds the test that begins in line @line. */
 void unit_add(const struct CMUnitTest *test, int line);
 
