@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * burner CPU shares | burner CPU steps NS: a program whose profile is known. A thread of its own,
- * pinned to CPU, spends its time in the functions a to f; a line "NAME START END" for each is
- * printed first, then "thread PID TID". It ends when its parent ends.
- *
- * shares: 60 % in a, 30 % in b, 10 % in c, by counted work, in rounds of irregular length, so that
- * no period is in step with them.
- * steps: all six take turns, each for NS by CLOCK_MONOTONIC (specification, figure 3.20).
+ * burner CPU shares: a program whose profile is known. A thread of its own, pinned to CPU, spends
+ * 60 % of its time in the function a, 30 % in b, 10 % in c, by counted work, in rounds of irregular
+ * length, so that no period is in step with them. A line "NAME START END" for each is printed
+ * first, then "thread PID TID". It ends when its parent ends.
  */
 #include <err.h>
 #include <pthread.h>
@@ -17,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/fs/before_others.h"
@@ -33,30 +29,15 @@
 BURN(a)
 BURN(b)
 BURN(c)
-BURN(d)
-BURN(e)
-BURN(f)
 
 static const struct {
 	const char *name, *start, *end;
-	void (*burn)(uint64_t n);
 } functions[] = {
-	{"a", __start_burn_a, __stop_burn_a, a},
-	{"b", __start_burn_b, __stop_burn_b, b},
-	{"c", __start_burn_c, __stop_burn_c, c},
-	{"d", __start_burn_d, __stop_burn_d, d},
-	{"e", __start_burn_e, __stop_burn_e, e},
-	{"f", __start_burn_f, __stop_burn_f, f},
+	{"a", __start_burn_a, __stop_burn_a},
+	{"b", __start_burn_b, __stop_burn_b},
+	{"c", __start_burn_c, __stop_burn_c},
 };
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void __attribute__((noreturn)) shares(void)
 {
@@ -69,32 +50,21 @@ static void __attribute__((noreturn)) shares(void)
 	}
 }
 
-/* A microsecond or so at a time: the clock is asked so seldom that this does not show. */
-static void __attribute__((noreturn)) steps(uint64_t ns)
-{
-	for (;;)
-		functions[now() / ns % FUNCTIONS].burn(10000);
-}
-
 static void *burn(void *arg)
 {
-	uint64_t step = *(uint64_t *)arg;
-
+	(void)arg;
 	printf("thread %d %d\n", getpid(), gettid());
 	fflush(stdout);
-	if (step)
-		steps(step);
 	shares();
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t step = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
 	pthread_t thread;
 	cpu_set_t set;
 
-	if (argc < 3 || strcmp(argv[2], step ? "steps" : "shares") != 0)
-		errx(2, "usage: burner CPU shares | burner CPU steps NS");
+	if (argc < 3 || strcmp(argv[2], "shares") != 0)
+		errx(2, "usage: burner CPU shares");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	before_others();
 	CPU_ZERO(&set);
@@ -104,7 +74,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		printf("%s %#lx %#lx\n", functions[i].name, (unsigned long)functions[i].start,
 			(unsigned long)functions[i].end);
-	if (pthread_create(&thread, NULL, burn, &step))
+	if (pthread_create(&thread, NULL, burn, NULL))
 		errx(1, "thread");
 	pthread_join(thread, NULL);
 }

@@ -61,7 +61,7 @@ sampling() {
 	ctl start
 }
 
-# profile SAMPLES [OPTION...]: sets PROFILE to the output of smplread for SAMPLES of the burner
+# profile SAMPLES [-w]: sets PROFILE to the output of smplread for SAMPLES of the burner
 profile() {
 	timeout -s KILL "$PATIENCE" smplread "${@:2}" "$C" "$1" "$RANGES" >"$PROFILE" || {
 		cat "$PROFILE" "$C/last_error" "$C/state"
@@ -133,53 +133,4 @@ watched() {
 @test "a mapping that is read in a loop shows complete samples, without passthrough" {
 	serve --backend=perf -o nopassthrough
 	watched
-}
-
-# The burner calls its six functions in turn. One buffer only: a restart would change the phase.
-in_step() { # STEP-NS TICK-US PERIOD-NS [OPTION...]
-	burn steps "$1"
-	sampling "$2" "$3" 102400 "${@:4}"
-	profile 300
-	burnt_out
-	ctl unload
-	rmdir "$C"
-	awk -v tid="$TID" '
-		$1 == "count" && $3 == tid && $4 ~ /^[a-f]$/ { n[$4] += $5; all += $5 }
-		END {
-			min = max = n["a"]
-			for (i = 1; i <= 6; i++) {
-				f = substr("abcdef", i, 1)
-				printf "%s %.1f %%, ", f, 100 * n[f] / all
-				if (n[f] < min) min = n[f]
-				if (n[f] > max) max = n[f]
-			}
-			print "of " all
-			printf "%d %d\n", 1000 * min / all, 1000 * max / all
-		}' "$PROFILE" >"$BATS_TEST_TMPDIR/step"
-	cat "$BATS_TEST_TMPDIR/step"
-	read -r LEAST MOST < <(tail -n 1 "$BATS_TEST_TMPDIR/step")
-}
-
-# even: each function has about a sixth of the samples. Of 300 samples, one in seven tries has too
-# few of some function by chance.
-even() {
-	for _ in {1..10}; do
-		in_step "$@"
-		[ "$LEAST" -lt 120 ] || [ "$MOST" -gt 220 ] || return 0
-	done
-	return 1
-}
-
-# Figure 3.20. Samples are taken up to a tick after the overflow; unless they fall between two
-# functions, half of the functions are never sampled.
-@test "a period in step with the program is biased, a randomized one is not" {
-	serve --backend=perf
-	for _ in 1 2 3 4 5; do
-		in_step 1000000 100 2000000
-		[ "$LEAST" -ge 40 ] || break
-	done
-	[ "$LEAST" -lt 40 ]
-	[ "$MOST" -gt 250 ]
-	# From 1.9 to 4 ms.
-	even 1000000 100 4000000 random mask=0x1fffff seed=7
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * smplread [-r] [-w] [-b N] CONTEXT SAMPLES RANGES: the tool of a running context with the format
+ * smplread [-w] [-b N] CONTEXT SAMPLES RANGES: the tool of a running context with the format
  * "default", whose samples have bodies of N values (0). Takes what is in the buffer at each
  * notification, restarts, and ends when it has SAMPLES of them in functions of RANGES, which has
  * lines "NAME START END". Then prints, all times in ns:
@@ -12,7 +12,6 @@
  *
  * What the format promises of its layout is checked; a breach ends it.
  *
- *	-r  the buffer is read, not mapped
  *	-w  it is looked at all the time, too, not only when there is a message
  */
 #include <err.h>
@@ -51,7 +50,6 @@ static unsigned nrows;
 static uint64_t samples, known, weight, rounds, polls, first_ns, last_ns;
 static uint64_t latency[MAX_ROUNDS];
 static size_t entry_size = sizeof(pfm_dfl_smpl_entry_t);
-static int buffer_fd;
 
 static uint64_t now(void)
 {
@@ -145,33 +143,15 @@ static uint64_t count_of(const unsigned char *buf)
 	return n;
 }
 
-static void read_part(unsigned char *copy, size_t from, size_t to)
-{
-	if (pread(buffer_fd, copy + from, to - from, (off_t)from) != (ssize_t)(to - from))
-		err(1, "buffer");
-}
-
-/* The count first: one read(2) copies bytes in any order, and may show a count whose samples it has
- * copied too early. */
-static void refresh(unsigned char *copy, size_t size)
-{
-	if (!copy)
-		return;
-	read_part(copy, 0, sizeof(pfm_dfl_smpl_hdr_t));
-	read_part(copy, sizeof(pfm_dfl_smpl_hdr_t), size);
-}
-
 /* Until there is a message, the buffer grows under our eyes. */
-static void watch(const unsigned char *buf, unsigned char *copy, size_t size, int msg)
+static void watch(const unsigned char *buf, int msg)
 {
 	struct pollfd p = {.fd = msg, .events = POLLIN};
 	uint64_t had = 0;
 
 	while (poll(&p, 1, 0) == 0) {
-		uint64_t n;
+		uint64_t n = count_of(buf);
 
-		refresh(copy, size);
-		n = count_of(buf);
 		if (n < had)
 			errx(1, "%" PRIu64 " samples, after %" PRIu64, n, had);
 		had = n;
@@ -219,18 +199,15 @@ static void print(const unsigned char *buf)
 		latency[rounds - 1], last_ns - first_ns);
 }
 
-static unsigned char *get_buffer(bool by_reading, size_t *size)
+static const unsigned char *map_buffer(void)
 {
+	int fd = open_file("buffer", O_RDONLY);
 	struct stat st;
 	unsigned char *p;
 
-	buffer_fd = open_file("buffer", O_RDONLY);
-	if (fstat(buffer_fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		err(1, "buffer");
-	*size = (size_t)st.st_size;
-	p = by_reading
-		    ? mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-		    : mmap(NULL, *size, PROT_READ, MAP_SHARED, buffer_fd, 0);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		err(1, "buffer");
 	return p;
@@ -238,36 +215,32 @@ static unsigned char *get_buffer(bool by_reading, size_t *size)
 
 int main(int argc, char **argv)
 {
-	bool by_reading = false, watching = false;
-	unsigned char *buf, *copy;
+	bool watching = false;
+	const unsigned char *buf;
 	uint64_t wanted, read_ns;
 	struct pfm_msg m;
 	int c, ctl, msg;
-	size_t size;
 
-	while ((c = getopt(argc, argv, "rwb:")) != -1) {
-		by_reading |= c == 'r';
+	while ((c = getopt(argc, argv, "wb:")) != -1) {
 		watching |= c == 'w';
 		if (c == 'b')
 			entry_size += strtoul(optarg, NULL, 10) * 8;
 	}
 	if (argc - optind != 3)
-		errx(2, "usage: smplread [-r] [-w] [-b N] CONTEXT SAMPLES RANGES");
+		errx(2, "usage: smplread [-w] [-b N] CONTEXT SAMPLES RANGES");
 	read_ranges(argv[optind + 2]);
 	wanted = strtoull(argv[optind + 1], NULL, 10);
 	if (chdir(argv[optind]) < 0)
 		err(1, "%s", argv[optind]);
 	ctl = open_file("ctl", O_WRONLY);
 	msg = open_file("msg", O_RDONLY);
-	buf = get_buffer(by_reading, &size);
-	copy = by_reading ? buf : NULL;
+	buf = map_buffer();
 	for (;;) {
 		if (watching)
-			watch(buf, copy, size, msg);
+			watch(buf, msg);
 		if (read(msg, &m, sizeof(m)) != sizeof(m) || m.type != PFM_MSG_OVFL)
 			err(1, "message of type %#x", m.type);
 		read_ns = now();
-		refresh(copy, size);
 		notified(buf, read_ns);
 		if (known >= wanted)
 			break;

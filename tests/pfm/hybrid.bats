@@ -135,7 +135,7 @@ system,$(sed -n 's/^metric,system,\([^,]*\),.*/\1/p' "$BATS_TEST_TMPDIR/rows"),"
 	run -125 counted -C 2,3 -e slots
 	[[ $output == *"no counter of intel_hybrid, type atom counts it"* ]]
 	run -125 counted -a -e cpu_core/instuctions/
-	[[ $output == *"is it instructions?"* ]]
+	[[ $output == *"is it instructions"* ]]
 	run -125 counted -a -e cpu_gpu/cycles/
 	run -125 counted -C core
 	[[ $output == *"-C core: give numbers"*"cpu_core/cycles/"* ]]
