@@ -243,7 +243,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 		write_hardware(run, r, row, e) < 0)
 		return -e->no;
 	loss_end(ctx, &set->pmd[row]);
-	conf_write(ctx->pmu, r, run->now, row, &set->pmd[row]);
+	conf_write(ctx->pmu, r, run->begun, row, &set->pmd[row]);
 	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);

@@ -166,6 +166,7 @@ int core_command(struct core_run *run, struct context *ctx, struct command *cmd,
 	virtuals_begin(run, cmd);
 	live_begin(ctx);
 	plan_fetch(run, virtuals_needed(ctx, cmd));
+	run->begun = run->now;
 	rc = core_dispatch(run, cmd, e);
 	if (rc != CORE_LAST && ctx_counts_now(ctx))
 		buffers_write(run);

@@ -58,6 +58,7 @@ struct core_undo {
 /* One CPU's commands, one at a time. Initially all zero except @io. */
 struct core_run {
 	const struct pmu_io *io;
+	uint64_t begun;             /* when the command began (ns) */
 	uint64_t now;               /* when the results of the latest plan were there (ns) */
 	uint64_t clock;             /* at that moment (ns): the time of PMD 256 */
 	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */

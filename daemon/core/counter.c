@@ -6,6 +6,11 @@
  */
 #include "daemon/core/core_i.h"
 
+enum {
+	LEAP_RATES = 2,            /* times the PMU's highest rate that are not believed */
+	LEAP_CLOCK_NS = 100000000, /* of a clock that is told by timer ticks, some late */
+};
+
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
 {
 	return pmd->width == 64 ? ~0ULL : (1ULL << pmd->width) - 1;
@@ -75,7 +80,7 @@ void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		lost |= ROW(d);
-		if (why == LOST_STOLEN || why == LOST_PAUSED)
+		if (why == LOST_STOLEN || why == LOST_PAUSED || why == LOST_WRITTEN)
 			ctx->count.stolen++;
 	}
 	if (lost)
@@ -83,17 +88,23 @@ void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why)
 }
 
 /*
- * Only of counters that the kernel widens to 64 bits: x86_perf_event_update() adds 2^48 if the
- * counter's interrupt comes while it reads the counter. The times of readings are not exact.
+ * More than any event can happen in the time between two readings. A register that the kernel
+ * widens to 64 bits: x86_perf_event_update() adds 2^48 if the counter's interrupt comes while it
+ * reads the counter, and the times of readings are not exact. Any other register was written by
+ * another program: its readings have taken place between s->read_at and now, however late the
+ * daemon was, and no clock of the kernel lags by LEAP_CLOCK_NS.
  */
 void counter_check_leap(struct core_run *run, unsigned d, uint64_t n)
 {
 	const struct pmu *pmu = run->ctx->pmu;
 	uint64_t since = run->ctx->active->pmd[d].read_at;
 	uint64_t ran = run->now > since ? run->now - since : 0;
+	uint64_t least = n / (pmu->max_rate / SECOND_NS + 1);
 
-	if (pmu->pmds[d].width == 64 && n / (pmu->max_rate / SECOND_NS + 1) > ran + SECOND_NS)
+	if (pmu->pmds[d].width == 64 && least > ran + SECOND_NS)
 		counters_lose(run->ctx, ROW(d), LOST_LEAPT);
+	if (pmu->pmds[d].width < 64 && least / LEAP_RATES > ran + LEAP_CLOCK_NS)
+		counters_lose(run->ctx, ROW(d), LOST_WRITTEN);
 }
 
 static void counter_fold(struct core_run *run, unsigned d, const struct plan *plan)
@@ -108,17 +119,17 @@ static void counter_fold(struct core_run *run, unsigned d, const struct plan *pl
 		return;
 	if (pmd->buffer) {
 		s->n.value = s->hw = op->value;
-		s->read_at = run->now;
+		s->read_at = run->begun;
 		return;
 	}
 	if (wrap && run->now - s->read_at > wrap)
 		counters_lose(ctx, ROW(d), LOST_LATE);
-	counter_check_leap(run, d, op->value - s->hw);
+	counter_check_leap(run, d, (op->value - s->hw) & pmd_width_mask(pmd));
 	if (s->lost)
 		return;
 	if (op->value < s->hw)
 		ctx->status.set |= ROW(d);
-	s->read_at = run->now;
+	s->read_at = run->begun;
 	was = s->n.value;
 	n = ctx->gap.open || ctx->ovfl.masked & ROW(d) ? 0
 						       : (op->value - s->hw) & pmd_width_mask(pmd);
@@ -201,6 +212,9 @@ static const struct {
 			       "not counted: stop, write the PMD and start again"},
 	[LOST_LEAPT] = {EIO, ": the kernel's count of it has leapt, as Linux misreads a counter "
 			     "that interrupts at that moment: write the PMD to start over"},
+	[LOST_WRITTEN] = {EIO, " has advanced by more than any event can in that time: another "
+			       "program has written its register (wrmsr?) and its count is lost: "
+			       "end that program, and write the PMD to start over"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},

@@ -23,6 +23,7 @@ enum lost {
 	LOST_THROTTLED, /* the kernel stopped it for a while, as it overflowed too often */
 	LOST_EVICTED,   /* the kernel gave its hardware counter to other users of the PMU */
 	LOST_LEAPT,     /* its count has advanced by more than it can have counted */
+	LOST_WRITTEN,   /* the same of a register that another program can write */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 
@@ -39,7 +40,7 @@ struct pmd_state {
 	enum lost lost;
 	unsigned taken_cpu, taken_uid; /* with LOST_TAKEN: that CPU, and whose context */
 	uint64_t hw;                   /* value of the hardware counter at the last reading */
-	uint64_t read_at;              /* when that was (ns); valid while it counts */
+	uint64_t read_at;              /* before that was (ns); valid while it counts */
 	uint64_t overflows;
 	struct gaps gaps;         /* since it was written */
 	uint32_t switch_overhead; /* events that one sched-in and sched-out add to the count */

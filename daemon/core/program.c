@@ -104,7 +104,7 @@ void program_commit(struct core_run *run, const struct program *pg)
 	program_plan_enable(run, pg);
 	ctx->res->reserved_global &= ~run->foreign_global;
 	for_each_row (d, pg->to.running ? pg->to.pmds & ~counted : 0)
-		ctx->active->pmd[d].read_at = run->now;
+		ctx->active->pmd[d].read_at = run->begun;
 	if (!counted)
 		time_stamp_live(run);
 	run->undo.image = *hw;

@@ -1243,6 +1243,68 @@ TEST(leapt_interrupt)
 	}
 }
 
+/* The events that a reading @ns after the last one may find: 138 each ns, by a clock that may lag
+ * 100 ms. */
+static uint64_t believed(uint64_t ns)
+{
+	return (ns + 100000000) * 138;
+}
+
+/* After a random time, @more events than are believed are found, or with 0 any that are. */
+static uint64_t pass_and_happen(struct world *w, uint64_t *random, uint64_t more)
+{
+	const unsigned num = w->model->pmd[0].num;
+	uint64_t t = hw_now(w->hw), own, limit;
+
+	*random = *random * 6364136223846793005 + 1442695040888963407;
+	hw_advance(w->hw, (*random >> 32) % ((*random >> 20) % 4 ? 3000000 : 3000000000));
+	own = events(w, w->model->pmd[0].select, t);
+	limit = believed(hw_now(w->hw) - t);
+	assert_true(own < limit);
+	world_happen(w, num, (more ? limit + more : *random % 8 ? *random % limit : limit) - own);
+	return more ? limit + more : own;
+}
+
+/*
+ * No rate that is possible is an alarm, however late the reading is; a count that is not possible
+ * is one each time, and only of its own PMD.
+ */
+TEST(written)
+{
+	uint64_t random = 1, is, value;
+	struct world w;
+
+	for (const struct world_model *m = world_all; m->name; m++) {
+		const struct pmd_state *s;
+
+		world_open(&w, m);
+		s = &w.ctx.active->pmd[pmu_find_pmd(w.pmu, m->pmd[0].num)];
+		run_measurement(&w);
+		WANT(&w, 0, world_read(&w, true, m->pmd[0].num, &is));
+		for (unsigned i = 0; i < 100; i++) {
+			uint64_t happened = w.happened[s - w.ctx.active->pmd];
+
+			is += pass_and_happen(&w, &random, 0);
+			is += w.happened[s - w.ctx.active->pmd] - happened;
+			WANT_PMD(&w, m->pmd[0].num, is);
+			pass_and_happen(&w, &random, 69 * 3);
+			WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
+			assert_int_equal(s->lost, LOST_WRITTEN);
+			WANT(&w, 0, world_read(&w, true, m->pmd[1].num, &value));
+			WANT(&w, 0, world_write(&w, true, m->pmd[0].num, is = i));
+		}
+		hw_advance(w.hw, NS);
+		WANT(&w, 0, world_read(&w, true, m->pmd[0].num, &value));
+		assert_int_equal(w.stats.stolen, 100);
+		world_poke(&w, w.pmu->pmds[s - w.ctx.active->pmd].addr, 0);
+		hw_advance(w.hw, NS);
+		WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
+		assert_int_equal(s->lost, LOST_WRITTEN);
+		unload_and_check(&w);
+		world_close(&w);
+	}
+}
+
 static void offline_in(struct world *w, enum cmd_verb verb)
 {
 	uint64_t value;
