@@ -138,16 +138,13 @@ static void switch_to_next(struct play *p, struct m_ctx *m, bool is_long)
 	reset_pending(p, active(m), is_long);
 }
 
-/* One overflow: true if it is to be left as it is, for it triggers a switch. */
-static bool overflow(struct m_ctx *m, unsigned d)
+static void overflow(struct m_ctx *m, unsigned d)
 {
 	struct m_pmd *pmd = &active(m)->pmd[d];
 
 	pmd->overflows++;
-	if (!pmd->left || --pmd->left || !(active(m)->flags & SET_OVFL_SWITCH))
-		return false;
-	m->due |= 1U << d;
-	return true;
+	if (pmd->left && !--pmd->left && active(m)->flags & SET_OVFL_SWITCH)
+		m->due |= 1U << d;
 }
 
 static void overflow_notified(struct play *p, struct m_ctx *m, uint32_t over)
@@ -170,10 +167,7 @@ static void overflow_reset(struct play *p, struct m_ctx *m, uint32_t over)
 		uint64_t past = UINT64_MAX;
 
 		while ((over >> d & 1) && s->pmd[d].value < past) {
-			if (overflow(m, d)) {
-				s->pending |= 1U << d;
-				break;
-			}
+			overflow(m, d);
 			past = s->pmd[d].value;
 			load_value(&s->pmd[d], false, past);
 			reset |= 1U << d;
