@@ -109,6 +109,10 @@ where_namespaces_end() {
 		run user pfm stat $args
 		[ "$status" = 0 ] || [[ $output == *"kernel.perf_event_paranoid of at most "[01]*"sysctl kernel.perf_event_paranoid="[01]* ]]
 	done
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
+		run -125 user pfm stat -e context-switches true
+		[[ $output == *kernel.perf_event_paranoid* ]]
+	fi
 	run -125 with_level 3 oldkernel -p pfm stat true
 	[[ $output == *"at most 2, which is 3, or CAP_SYS_ADMIN: "*"\`sysctl kernel.perf_event_paranoid=2\`"* ]]
 	run -125 with_level 2 oldkernel -p pfm record true

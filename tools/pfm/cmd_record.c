@@ -199,9 +199,9 @@ static const char *record_default_event(
 	if (levels & EVENT_KERNEL)
 		return kind == PLACE_CPU ? "cpu-clock" : "task-clock";
 	err_set(e, EACCES,
-		"the clocks of this machine count at kernel level, too, which config/allow_kernel "
-		"does not grant you: have root change that, or give an event, like "
-		"-e page-faults -c 100");
+		"the clocks of this machine count at kernel level, too, which %s does not grant "
+		"you: have root change that, or give an event, like -e page-faults -c 100",
+		pfm_pmu_level_rule(pmu));
 	return NULL;
 }
 

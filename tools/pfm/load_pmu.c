@@ -83,6 +83,7 @@ struct load {
 	struct text words; /* the types, a word each */
 	char types[CPU_TYPES_MAX][CPU_TYPES_NAME];
 	int ntypes;
+	bool users; /* as in struct pfm_pmu */
 };
 
 /* What all CPUs have of a file, where these are of several types. */
@@ -123,6 +124,7 @@ static int load_parse(const struct load *l, const char *type, struct pfm_pmu *pm
 		&cpu, pmu, e);
 	if (rc < 0)
 		return rc;
+	pmu->users = l->users;
 	rc = data_files_each(data_files_directories(), ".events", load_event_file, pmu, e);
 	if (rc < 0)
 		pfm_pmu_free(pmu);
@@ -134,6 +136,7 @@ static int load_begin(const struct tree *t, struct load *l, struct err *e)
 {
 	int rc = load_texts(t, l->texts, e);
 
+	l->users = t->users;
 	if (rc == 0)
 		rc = l->ntypes = cpu_types_list(t, l->types, e);
 	for (int i = 0; i < l->ntypes; i++)

@@ -651,10 +651,10 @@ int event_check_level(
 			event->name);
 	if (allowed != both)
 		return err_set(e, EACCES,
-			"%s: the kernel counts it at user and kernel level together, and "
-			"config/allow_kernel grants you user level alone: have root change that, "
-			"or count another event, like page-faults",
-			event->name);
+			"%s: the kernel counts it at user and kernel level together, and %s grants "
+			"you user level alone: have root change that, or count another event, "
+			"like page-faults",
+			event->name, pfm_pmu_level_rule(pmu));
 	return 0;
 }
 

@@ -85,6 +85,7 @@ struct pfm_pmu {
 	char model[PFM_PMU_NAME];
 	char backend[PFM_PMU_NAME];
 	struct pfm_cpu cpu;
+	bool users; /* its daemon has the rights of a user other than root: the kernel decides */
 	bool software_only; /* the backend perf, on a machine whose kernel has no PMU */
 	struct pfm_pmc pmcs[PFM_PMU_REGS];
 	struct pfm_counter counters[PFM_PMU_REGS]; /* in rising order of their first PMDs */
@@ -142,6 +143,12 @@ const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
 
 /* The set that has fixed counter @n alone; 0: the PMU has none. */
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);
+
+/* What has to grant a user the kernel level. */
+static inline const char *pfm_pmu_level_rule(const struct pfm_pmu *pmu)
+{
+	return pmu->users ? "kernel.perf_event_paranoid" : "config/allow_kernel";
+}
 
 /*
  * The PMD numbers of a set of counters as text, as in Linux's lists: "0-3,16", and "64-109:2/4" for
