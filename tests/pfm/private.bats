@@ -117,6 +117,8 @@ where_namespaces_end() {
 	[[ $output == *"at most 2, which is 3, or CAP_SYS_ADMIN: "*"\`sysctl kernel.perf_event_paranoid=2\`"* ]]
 	run -125 with_level 2 oldkernel -p pfm record true
 	[[ $output == *EACCES*seccomp* ]]
+	run -0 no_mounts setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups --inh-caps=+perfmon \
+		--ambient-caps=+perfmon pfm stat -e page-faults -C 0 -- true
 	run -0 user pfm check
 	[[ $output == *"your"*"rights alone"* ]]
 }
@@ -141,6 +143,8 @@ where_namespaces_end() {
 	needs_user_namespaces
 	run -0 user "${container[@]}" pfm stat -e page-faults:u -j -o out true
 	run -0 user "${container[@]}" pfm record -e page-faults:u -c 10 ls
+	# Root of a container that has no user namespace of its own.
+	run -0 no_mounts setpriv --bounding-set=-sys_admin pfm stat -e page-faults:u -j -o out true
 	serve --backend=perf
 	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "${container[@]}" pfm stat -m "$MNT" true
 	[[ $output == *page-faults* ]]

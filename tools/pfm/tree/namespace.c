@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -52,7 +54,7 @@ bool namespace_root_of_machine(void)
 	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/uid_map", "re");
 	unsigned inside, outside, n;
 
-	if (geteuid() != 0)
+	if (geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0)
 		return false;
 	/* There is no such file without user namespaces. */
 	return !f || (fscanf(f, "%u %u %u", &inside, &outside, &n) == 3 && n == UINT32_MAX);

@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-/* Whether this is root of the machine, and not of a user namespace, as in a container. */
+/* Whether this is root of the machine, and not of a container: of a user namespace, or without
+ * CAP_SYS_ADMIN. */
 bool namespace_root_of_machine(void);
 
 /*
