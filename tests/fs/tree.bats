@@ -338,18 +338,9 @@ requests() {
 	want=$BATS_TEST_TMPDIR/copy
 	[ "$(grep -c . "$want")" = 12 ]
 	[ "$(bounded head -n 3 "$f")" = "$(head -n 3 "$want")" ]
-	[ "$(bounded head -c 30 "$f")" = "$(head -c 30 "$want")" ]
-	[ "$(bounded tail -n 2 "$f")" = "$(tail -n 2 "$want")" ]
-	[ "$(bounded tail -c 9 "$f")" = "$(tail -c 9 "$want")" ]
 	[ "$(bounded tail -c +9 "$f")" = "$(tail -c +9 "$want")" ]
-	[ "$(bounded wc -l <"$f")" = 12 ]
 	[ "$(bounded wc -c "$f")" = "$(wc -c <"$want") $f" ]
 	[ "$(bounded tac "$f")" = "$(tac "$want")" ]
-	[ "$(bounded od -c "$f")" = "$(od -c "$want")" ]
-	[ "$(bounded sort "$f")" = "$(sort "$want")" ]
-	[ "$(bounded awk '{ print $2 }' "$f")" = "$(awk '{ print $2 }' "$want")" ]
-	[ "$(bounded sed -n 2p "$f")" = "$(sed -n 2p "$want")" ]
-	bounded diff "$f" "$want"
 	bounded cmp "$f" "$want"
 	read -r first <"$f"
 	[ "$first" = "$(head -n 1 "$want")" ]

@@ -72,12 +72,6 @@ by_hand() {
 	serve --backend=sim:netburst
 	run -125 bounded pfm stat --mount="$MNT" -C 1 -e cycles,instructions,uops_retired,branch-misses -- true
 	[[ $output == *"instructions, uops_retired and branch-misses cannot be counted together: they share PMC 20,51"* ]]
-	run -125 bounded pfm encode --mount="$MNT" -r instructions cycles page_walk_type:ITMISS ITLB_reference:HIT \
-		BPU_fetch_request
-	[[ $output == *": cycles, page_walk_type:ITMISS, ITLB_reference:HIT and BPU_fetch_request cannot be counted \
-together: they share PMD 0,9-10" ]]
-	run -125 bounded pfm encode --mount="$MNT" -r BSQ_allocation:REQ_TYPE0 bnr:BIT0 snoop:BIT2 BSQ_allocation:REQ_LEN0
-	[[ $output == *": BSQ_allocation:REQ_TYPE0 and BSQ_allocation:REQ_LEN0 cannot be counted together: they share PMC 7" ]]
 	# By turns, each is counted.
 	run -0 bounded pfm stat --mount="$MNT" -C 1 --rerun -e instructions,uops_retired,branch-misses -- \
 		sh -c "echo 1000000 >$MNT/sim/advance"
