@@ -532,3 +532,20 @@ goes_on() {
 	until_ok no_contexts
 	can_be_reported
 }
+
+@test "pfm report: no output replaces a recording" {
+	serve --backend=sim
+	pfm record -o a.data -C 1 -e instructions:u -c 1000000 true
+	cp a.data pfm.data
+	cp a.data keep
+	for o in folded flamegraph perf-script pprof firefox; do
+		run -125 pfm report --$o=a.data
+		[[ $output == *"a.data is a recording"* ]]
+		run -125 pfm report --$o=a.data a.data
+		cmp a.data keep
+	done
+	run -125 pfm report --flamegraph a.data # =graph.svg was forgotten
+	cmp a.data keep
+	pfm report --folded=text a.data
+	pfm report --folded=text a.data
+}

@@ -753,12 +753,79 @@ as_nobody() {
 # --- the mount
 
 @test "a mount of another interface" {
-	mkdir -p "$BATS_TEST_TMPDIR/fake/sys"
-	echo 2.81 >"$BATS_TEST_TMPDIR/fake/sys/version"
-	echo "perfmonfs 9.0 interface 99" >"$BATS_TEST_TMPDIR/fake/version"
-	run -125 pfm stat --mount="$BATS_TEST_TMPDIR/fake" true
+	serve --backend=sim
+	echo "perfmonfs 9.0 interface 99" >"$BATS_TEST_TMPDIR/version"
+	run -125 unshare --mount sh -c 'mount --bind "$0" "$1/version" && exec pfm stat --mount="$1" true' \
+		"$BATS_TEST_TMPDIR/version" "$MNT"
 	[[ $output == *99* ]]
-	run -125 pfm stat --mount="$BATS_TEST_TMPDIR" true
+}
+
+@test "a tree of plain files is no mount, whatever it holds" {
+	mkdir -p "$BATS_TEST_TMPDIR"/fake/{sys,pmu,ctx}
+	cd "$BATS_TEST_TMPDIR/fake"
+	echo 2.81 >sys/version
+	echo "perfmonfs 0.1.0 interface 3" >version
+	ln -s /dev/zero pmu/backend
+	for command in "who -m ." "stat -m . true" "record -m . true" "check -m ." "top -m . -b -n 1"; do
+		run -125 bounded pfm $command
+		[[ $output == *"no mount of perfmonfs"* ]]
+	done
+	run bounded pfm-env -m . true
+	[ "$status" != 0 ]
+}
+
+their() {
+	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"
+}
+
+@test "what is in the file's place is neither followed, nor written, nor waited for" {
+	serve --backend=sim
+	cd "$BATS_TEST_TMPDIR"
+	mkdir theirs ours
+	chown nobody theirs
+	for command in "stat -C 1" "stat -j -C 1" "record -e instructions:u -c 1000000 -C 1"; do
+		echo precious >precious
+		chmod 600 precious
+		their ln -s ../precious theirs/link
+		their sh -c 'umask 0; : >theirs/file; mkfifo theirs/fifo'
+		for f in theirs/link theirs/file theirs/fifo ours/new; do
+			run -0 bounded pfm ${command%% *} -m "$MNT" -o "$f" ${command#* } -- true
+			[ "$(stat -c '%U %F' "$f")" = "root regular file" ]
+			[ -s "$f" ]
+		done
+		[ "$(cat precious)" = precious ]
+		rm -r theirs/* ours/*
+	done
+	[ "$(ls -A theirs ours | grep -c pfm)" = 0 ]
+}
+
+@test "-o: devices, links and FIFOs of root's, and --append" {
+	serve --backend=sim
+	cd "$BATS_TEST_TMPDIR"
+	mkdir theirs
+	chown nobody theirs
+	count=(bounded pfm stat -m "$MNT" -C 1 -x, -e instructions:u)
+	[[ $("${count[@]}" -o /dev/stdout -- true) == *instructions* ]]
+	"${count[@]}" -o /dev/null -- true
+	ln -s target link
+	"${count[@]}" -o link -- true
+	[ -L link ] && [ -s target ]
+	mkfifo fifo
+	run -125 "${count[@]}" -o fifo -- true
+	[[ $output == *ENXIO* ]]
+	exec 4<>fifo
+	"${count[@]}" -o fifo -- true
+	read -r line <&4
+	exec 4>&-
+	"${count[@]}" --append -o theirs/own -- true
+	"${count[@]}" --append -o theirs/own -- true
+	[ "$(grep -c instructions theirs/own)" = 2 ]
+	their sh -c 'umask 0; : >theirs/file'
+	ln target theirs/linked
+	for f in theirs/file theirs/linked; do
+		run -125 "${count[@]}" --append -o "$f" -- true
+		[[ $output == *EPERM* ]]
+	done
 }
 
 @test "without a mount, root has a private daemon" {

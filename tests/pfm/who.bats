@@ -18,6 +18,20 @@ for line in sys.stdin:
     print(r.get("cpu", "thread"), r["state"], r["counters"], r["context"], r["uid"])' <<<"$output")
 }
 
+# bound FILE COMMAND...: where that file is in the place of the mount's cpus
+bound() {
+	unshare --mount sh -c 'mount --bind "$0" "$1/cpus" && shift && exec "$@"' "$1" "$MNT" "${@:2}"
+}
+
+@test "what a file says is cleaned before it is shown, and not read without end" {
+	serve --backend=sim
+	printf '0 online context=a\033[31mEVIL\033]0;t\007\302\233\377 uid=0 pid=1\n' >"$BATS_TEST_TMPDIR/evil"
+	run -0 bound "$BATS_TEST_TMPDIR/evil" pfm who -m "$MNT"
+	[[ $output == *'a?[31mEVIL?]0;t?'* && $output != *[$'\033\007\302\233\377']* ]]
+	run -125 bound /dev/zero timeout -s KILL "$PATIENCE" pfm who -m "$MNT"
+	[[ $output == *EFBIG* || $output == *16777216* ]]
+}
+
 @test "sim: free, a context, other software, offline" {
 	serve --backend=sim
 	new mine

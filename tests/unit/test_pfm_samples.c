@@ -9,7 +9,7 @@
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/protobuf.h"
 #include "tools/pfm/samples/recording.h"

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "tools/pfm/command.h"
+#include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/reports.h"
+#include "tools/pfm/text/output.h"
 
 /* The outputs besides the texts for people, which are written if none is wanted. */
 enum report_output {
@@ -178,18 +180,23 @@ static int report_close(FILE *out, const char *path, struct err *e)
 static int report_write(const struct recording *r, const struct report_options *o,
 	enum report_output what, struct err *e)
 {
+	static const struct output_how how = {.mode = 0666, .spare = DATA_MAGIC};
 	const char *path = o->output[what];
+	int fd, rc;
 	FILE *out;
-	int rc;
 
 	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
 		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
 	if (strcmp(path, "-") == 0)
 		return report_write_to(r, o, what, stdout, e);
-	out = fopen(path, "we");
-	if (!out)
-		return err_set(
-			e, errno, "cannot write %s: %s: name another file", path, err_name(errno));
+	fd = output_open(path, &how, e);
+	if (fd < 0)
+		return fd;
+	out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		return err_set(e, ENOMEM, "no memory");
+	}
 	rc = report_write_to(r, o, what, out, e);
 	return report_close(out, path, e) < 0 ? -e->no : rc;
 }

@@ -11,7 +11,7 @@
 #include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/stat/comparison.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/plan.h"
@@ -21,6 +21,7 @@
 #include "tools/pfm/stat/stat_options.h"
 #include "tools/pfm/stat/statistics.h"
 #include "tools/pfm/stat/tally.h"
+#include "tools/pfm/text/output.h"
 #include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
@@ -161,17 +162,17 @@ static int stat_open(struct stat_run *s, struct err *e)
 /* The counts do not mix with the command's own output. */
 static int stat_open_output(struct stat_run *s, struct err *e)
 {
-	int fd = -1;
+	const struct output_how how = {.mode = 0666, .append = s->options.append};
+	int fd;
 
 	if (s->options.output) {
-		s->report.out = fopen(s->options.output, s->options.append ? "ae" : "we");
-		return s->report.out
-			       ? 0
-			       : err_set(e, errno, "cannot write %s: %s (-o FILE names another)",
-					 s->options.output, err_name(errno));
+		fd = output_open(s->options.output, &how, e);
+		if (fd < 0)
+			return fd;
+	} else {
+		fd = fcntl(s->options.command || s->options.compare ? STDERR_FILENO : STDOUT_FILENO,
+			F_DUPFD_CLOEXEC, 0);
 	}
-	fd = fcntl(s->options.command || s->options.compare ? STDERR_FILENO : STDOUT_FILENO,
-		F_DUPFD_CLOEXEC, 0);
 	s->report.out = fd < 0 ? NULL : fdopen(fd, "w");
 	return s->report.out ? 0 : err_set(e, errno, "no output: %s", err_name(errno));
 }

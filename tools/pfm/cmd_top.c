@@ -14,7 +14,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/signals.h"
 #include "tools/pfm/top/contexts.h"

@@ -14,7 +14,7 @@
 #include "tools/pfm/command.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/wrap.h"
 #include "tools/pfm/tree/cpus.h"

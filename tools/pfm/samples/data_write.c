@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/pfm/text/output.h"
+
 enum { DATA_BUF = DATA_SIZE_MAX };
 
 int data_create(struct data_writer *w, const char *path, struct err *e)
@@ -48,14 +50,18 @@ static int data_keep_old(const char *path, struct err *e)
 
 static int data_open(struct data_writer *w, struct err *e)
 {
+	static const struct output_how how = {.mode = 0600};
+	int fd;
+
 	if (!w->to_stdout && data_keep_old(w->path, e) < 0)
 		return -e->no;
-	w->fd = w->to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-			     : open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd >= 0)
-		return 0;
-	return err_set(
-		e, errno, "cannot write %s: %s (-o FILE names another)", w->path, err_name(errno));
+	fd = w->to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			  : output_open(w->path, &how, e);
+	if (fd < 0)
+		return w->to_stdout ? err_set(e, errno, "cannot write stdout: %s", err_name(errno))
+				    : fd;
+	w->fd = fd;
+	return 0;
 }
 
 static int data_sentence(const struct data_writer *w, struct err *e)

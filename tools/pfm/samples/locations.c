@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/demangle.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/recording.h"
 
 static const char kallsyms_path[] = "/proc/kallsyms", kernel_name[] = "[kernel]";

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 
 /* A record with a time, and its position in the file, which orders equal times. */
 struct timed {

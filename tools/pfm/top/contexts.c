@@ -15,7 +15,7 @@
 #include "base/nsec.h"
 #include "base/num.h"
 #include "tools/pfm/events/event_name.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 #include "tools/pfm/top/proc.h"
 #include "tools/pfm/top/table.h"
 #include "tools/pfm/tree/cpus.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 
 void proc_name(int id, char name[PROC_NAME])
 {

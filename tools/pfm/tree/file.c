@@ -11,8 +11,9 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/text/names.h"
 
-enum { FILE_PIECE = 16384 };
+enum { FILE_PIECE = 16384, FILE_MAX = 16 << 20 };
 
 /* Errors of the mount itself, of which the daemon cannot tell. */
 static int file_mount_error(const char *path, int no, struct err *e)
@@ -58,9 +59,27 @@ int file_sentence(int dir, const char *path, int no, struct err *e)
 	if (n <= 0)
 		return file_mount_error(path, no, e);
 	line[n] = '\0';
+	name_clean(line);
 	if (strcmp(line, "ok") == 0 || strncmp(line, "note: ", 6) == 0)
 		return file_mount_error(path, no, e);
 	return file_daemon_error((struct slice){line, (size_t)n}, no, e);
+}
+
+/* What is read may be shown: a terminal obeys control characters. */
+static void file_clean(struct text *t, size_t from)
+{
+	char *end, *p, kept;
+
+	for (size_t i = from; i < t->n; i++)
+		if (!t->p[i])
+			t->p[i] = '?';
+	for (p = from < t->n ? t->p + from : NULL; p && *p; p = kept ? end + 1 : end) {
+		end = p + strcspn(p, "\n\t");
+		kept = *end;
+		*end = '\0';
+		name_clean(p);
+		*end = kept;
+	}
 }
 
 int file_read(int dir, const char *path, struct text *t, struct err *e)
@@ -68,14 +87,18 @@ int file_read(int dir, const char *path, struct text *t, struct err *e)
 	CLEANUP_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	char piece[FILE_PIECE];
 	ssize_t n = fd < 0 ? -1 : 1;
+	size_t from = t->n;
 
-	while (n > 0) {
+	while (n > 0 && t->n - from < FILE_MAX) {
 		n = read(fd, piece, sizeof(piece));
 		if (n > 0)
-			text_printf(t, "%.*s", (int)n, piece);
+			text_append(t, piece, (size_t)n);
 	}
 	if (n < 0)
 		return file_sentence(dir, path, errno, e);
+	if (n > 0)
+		return err_set(e, EFBIG, "%s: more than %d bytes", path, FILE_MAX);
+	file_clean(t, from);
 	return text_ok(t) ? 0 : err_set(e, ENOMEM, "no memory for %s", path);
 }
 

@@ -6,7 +6,13 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Whether @path is the root of a mount that answers. */
+/*
+ * Whether the directory @dir is on a perfmonfs of root or of the caller. What another user has
+ * mounted, or made of plain files, could tell anything, or have its reader wait forever.
+ */
+bool mounts_is_trusted(int dir);
+
+/* Whether @path is the root of such a mount, and answers. */
 bool mounts_serves(const char *path);
 
 /*

@@ -20,7 +20,11 @@ static int tree_open_at(struct tree *t, const char *path, struct err *e)
 	if (t->dir < 0)
 		return err_set(e, errno, "%s: %s: give a mount of perfmonfs with --mount", path,
 			err_name(errno));
-	if (!mounts_serves(path))
+	if (!mounts_is_trusted(t->dir))
+		return err_set(e, EPERM,
+			"%s: no mount of perfmonfs that is root's or yours: give one with --mount",
+			path);
+	if (faccessat(t->dir, "sys/version", R_OK, 0) < 0)
 		return err_set(e, ENOENT,
 			"%s: no mount of perfmonfs that answers: give one with --mount", path);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names from files and programs, which may hold any bytes, and go to terminals, XML and JSON. */
-#ifndef TOOLS_PFM_SAMPLES_NAMES_H
-#define TOOLS_PFM_SAMPLES_NAMES_H
+#ifndef TOOLS_PFM_TEXT_NAMES_H
+#define TOOLS_PFM_TEXT_NAMES_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/pfm/samples/names.h"
+#include "tools/pfm/text/names.h"
 
 #include "tools/pfm/text/utf8.h"
 
