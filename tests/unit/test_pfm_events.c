@@ -216,7 +216,8 @@ TEST(codes)
 	refused(&pmu, "pmc7=0xc0", EINVAL, "PMC 7");
 	refused(&pmu, "pmcx=0xc0", EINVAL, "pmcx");
 	refused(&pmu, "pmc0=", EINVAL, "pmc0");
-	refused(&pmu, "0x2000c0", EINVAL, "reserved");
+	refused(&pmu, "0x2000c0", EINVAL, "AnyThread");
+	refused(&pmu, "0x0800c0", EINVAL, "pin control");
 	refused(&pmu, "r1000000c0", EINVAL, "reserved");
 	/* Event 0 is none, whatever else its code says. */
 	refused(&pmu, "0", EINVAL, "no event");

@@ -131,11 +131,23 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 	return 0;
 }
 
-static int event_check_bits(const struct pfm_pmc *pmc, uint64_t code, struct err *e)
+/* Why an event select has these bits reserved, even where the processor has them. */
+static const char *event_select_why(const struct pfm_pmu *pmu, uint64_t reserved)
+{
+	if (reserved & EVENT_SEL_PIN)
+		return ": 0x80000 (pin control) signals on pins of the processor, and not to "
+		       "programs";
+	if (reserved & EVENT_SEL_ANY && event_is_intel(pmu))
+		return ": 0x200000 (AnyThread) counts the core's other thread, too";
+	return "";
+}
+
+static int event_check_bits(
+	const struct pfm_pmc *pmc, uint64_t code, const char *why, struct err *e)
 {
 	if (code & pmc->rsvd)
-		return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u",
-			code & pmc->rsvd, pmc->num);
+		return err_set(e, EINVAL, "bits 0x%" PRIx64 " are reserved in PMC %u%s",
+			code & pmc->rsvd, pmc->num, why);
 	return 0;
 }
 
@@ -144,9 +156,10 @@ static int event_check_reserved(
 {
 	for (unsigned i = 0; i < pmu->ncounters; i++) {
 		const struct pfm_counter *d = &pmu->counters[i];
+		const struct pfm_pmc *pmc = pfm_pmu_pmc(pmu, d->pmc);
+		const char *why = d->umc ? "" : event_select_why(pmu, code & pmc->rsvd);
 
-		if (d->fixed < 0 && counters >> i & 1 &&
-			event_check_bits(pfm_pmu_pmc(pmu, d->pmc), code, e) < 0)
+		if (d->fixed < 0 && counters >> i & 1 && event_check_bits(pmc, code, why, e) < 0)
 			return -e->no;
 	}
 	return 0;
@@ -242,7 +255,7 @@ static int event_finish_escr(const struct pfm_pmu *pmu, uint64_t code, uint64_t 
 		if (!(event->escrs >> pmc & 1))
 			continue;
 		event->counters |= pfm_pmu_escr_counters(pmu, pmc);
-		if (event_check_bits(pfm_pmu_pmc(pmu, pmc), code, e) < 0)
+		if (event_check_bits(pfm_pmu_pmc(pmu, pmc), code, "", e) < 0)
 			return -e->no;
 	}
 	if (!event->counters)

@@ -15,6 +15,10 @@
 #define EVENT_SEL_INVERT (1ULL << 23)
 enum { EVENT_SEL_CMASK = 24 };
 
+/* Bits that trees keep reserved: pin control, and counting the core's other thread. */
+#define EVENT_SEL_PIN (1ULL << 19)
+#define EVENT_SEL_ANY (1ULL << 21)
+
 /* Modifiers: what they set, and the level of EVENT_USER and EVENT_KERNEL; 0: not given. */
 struct event_modifiers {
 	uint64_t bits; /* edge, invert and counter mask of an event select */
