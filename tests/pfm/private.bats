@@ -53,8 +53,9 @@ user_setup() {
 # no_mounts COMMAND...: where no perfmonfs is mounted, and all users may open /dev/fuse, as udev has it
 no_mounts() {
 	# shellcheck disable=SC2016
-	without_mounts sh -c 'mknod -m 666 "$0" c 10 229 && mount --bind "$0" /dev/fuse && rm "$0" && exec "$@"' \
-		"$BATS_TEST_TMPDIR/fuse" "$@"
+	# The tmpfs has devices, even if that of /tmp has none.
+	without_mounts sh -c 'mkdir -p "$0" && mount -t tmpfs none "$0" && mknod -m 666 "$0/fuse" c 10 229 &&
+		mount --bind "$0/fuse" /dev/fuse && exec "$@"' "$BATS_TEST_TMPDIR/dev" "$@"
 }
 
 user() {
@@ -130,7 +131,7 @@ where_namespaces_end() {
 	run -125 where_namespaces_end env PATH=/nowhere "$BUILT/pfm" stat /bin/true
 	[[ $output == *"user.max_user_namespaces is 0: have root run \`sysctl user.max_user_namespaces="* ]]
 	command -v fusermount3 >/dev/null || skip "needs fusermount3"
-	run -0 where_namespaces_end env XDG_RUNTIME_DIR="$HOME/run" pfm stat -e page-faults:u -j -o out sh -c 'ls run >listed; grep perfmonfs /proc/self/mounts >mounts; :'
+	run -0 where_namespaces_end env XDG_RUNTIME_DIR="$HOME/run" pfm stat -e page-faults:u -j -o out sh -c 'ls run >listed; grep fuse[.]perfmonfs /proc/self/mounts >mounts; :'
 	"$BATS_TEST_DIRNAME/schema.py" json page-faults:u elapsed <out
 	[ ! -s listed ] && [ ! -s mounts ]
 	[ -z "$(ls run)" ]
@@ -165,7 +166,7 @@ users_daemon() {
 	[ "$(awk '/^CapEff/ { print $2 }' "/proc/$daemon/status")" = 0000000000000000 ]
 	# It is another user's, at no path of its own.
 	fails setpriv --reuid=4711 --regid=4711 --clear-groups ls "/proc/$daemon/fd"
-	! grep -q perfmonfs "/proc/$daemon/mounts"
+	! grep -q "fuse[.]perfmonfs" "/proc/$daemon/mounts"
 	kill -KILL "$pfm"
 	until_ok gone "$daemon"
 }

@@ -78,8 +78,9 @@ static int user_mount_open_fuse(struct user_mount *m, struct err *e)
 	m->connection = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (m->connection >= 0)
 		return 0;
-	return err_set(e, errno, "/dev/fuse: %s: have root run `%s`", err_name(errno),
-		errno == EACCES ? "chmod 666 /dev/fuse" : "modprobe fuse");
+	return err_set(e, errno,
+		"/dev/fuse: %s: have root run `%s`, or start a container with --device /dev/fuse",
+		err_name(errno), errno == EACCES ? "chmod 666 /dev/fuse" : "modprobe fuse");
 }
 
 static int user_mount_in_namespace(struct user_mount *m, struct err *e)
