@@ -1300,7 +1300,7 @@ TEST(written)
 		hw_advance(w.hw, NS);
 		WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
 		assert_int_equal(s->lost, LOST_WRITTEN);
-		unload_and_check(&w);
+		world_unload(&w);
 		world_close(&w);
 	}
 }
