@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -20,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/own_build.h"
+#include "tools/pfm/tree/namespace.h"
 #include "tools/pfm/tree/user_mount.h"
 
 /* A directory that each system has, and that the daemon does not need. */
@@ -53,10 +52,11 @@ static void private_exec(pid_t parent, const char *backend, const char *mountpoi
 
 static void private_exec_root(pid_t parent, const char *backend, int log)
 {
-	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+	struct err e;
+
+	if (namespace_unshare(&e) == 0)
 		private_exec(parent, backend, PRIVATE_POINT, log);
-	dprintf(log, "a mount namespace: %s: it takes CAP_SYS_ADMIN, which containers withhold\n",
-		err_name(errno));
+	dprintf(log, "%s\n", e.text);
 	_exit(1);
 }
 
