@@ -15,13 +15,12 @@ struct bench {
 static int set_up(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	struct err e;
 
 	assert_non_null(b);
 	strcpy(b->dir, "/tmp/test_audit.XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	snprintf(b->path, sizeof(b->path), "%s/log", b->dir);
-	assert_int_equal(audit_log_new(b->path, &b->log, &e), 0);
+	assert_int_equal(audit_log_new(b->path, &b->log, &why), 0);
 	*state = b;
 	return 0;
 }

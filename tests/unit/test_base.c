@@ -71,11 +71,10 @@ TEST(num_u64)
 {
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		const struct number_case *c = &numbers[i];
-		struct err e;
 		uint64_t v = 4711;
-		int rc = num_u64(slice_of(c->text), &v, &e);
+		int rc = num_u64(slice_of(c->text), &v, &why);
 
-		check_number(c->text, rc, v, &e, c->no, c->v);
+		check_number(c->text, rc, v, &why, c->no, c->v);
 		if (rc < 0)
 			assert_int_equal(v, 4711);
 	}
@@ -84,15 +83,14 @@ TEST(num_u64)
 TEST(num_reads_no_further)
 {
 	struct slice s = {"123456", 3};
-	struct err e;
 	uint64_t v;
 
-	assert_int_equal(num_u64(s, &v, &e), 0);
+	assert_int_equal(num_u64(s, &v, &why), 0);
 	assert_int_equal(v, 123);
 	s.n = 0;
-	assert_int_equal(num_u64(s, &v, &e), -EINVAL);
+	assert_int_equal(num_u64(s, &v, &why), -EINVAL);
 	s = (struct slice){"0x12", 2};
-	assert_int_equal(num_u64(s, &v, &e), -EINVAL);
+	assert_int_equal(num_u64(s, &v, &why), -EINVAL);
 }
 
 TEST(num_max)
@@ -127,26 +125,24 @@ TEST(num_max)
 
 TEST(num_within)
 {
-	struct err e;
 	uint64_t v = 0;
 
-	assert_int_equal(num_within(slice_of("10"), 10, 20, &v, &e), 0);
+	assert_int_equal(num_within(slice_of("10"), 10, 20, &v, &why), 0);
 	assert_int_equal(v, 10);
-	assert_int_equal(num_within(slice_of("20"), 10, 20, &v, &e), 0);
+	assert_int_equal(num_within(slice_of("20"), 10, 20, &v, &why), 0);
 	assert_int_equal(v, 20);
-	assert_int_equal(num_within(slice_of("9"), 10, 20, &v, &e), -ERANGE);
-	assert_int_equal(num_within(slice_of("21"), 10, 20, &v, &e), -ERANGE);
-	assert_int_equal(num_within(slice_of("x"), 10, 20, &v, &e), -EINVAL);
+	assert_int_equal(num_within(slice_of("9"), 10, 20, &v, &why), -ERANGE);
+	assert_int_equal(num_within(slice_of("21"), 10, 20, &v, &why), -ERANGE);
+	assert_int_equal(num_within(slice_of("x"), 10, 20, &v, &why), -EINVAL);
 	assert_int_equal(v, 20);
 }
 
 TEST(num_max_names_the_limit)
 {
-	struct err e;
 	uint64_t v;
 
-	assert_int_equal(num_max(slice_of("320"), 319, &v, &e), -ERANGE);
-	assert_non_null(strstr(e.text, "319"));
+	assert_int_equal(num_max(slice_of("320"), 319, &v, &why), -ERANGE);
+	assert_non_null(strstr(why.text, "319"));
 }
 
 TEST(num_value)
@@ -171,11 +167,10 @@ TEST(num_value)
 	};
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct err e;
 		uint64_t v = 4711;
-		int rc = num_value(slice_of(cases[i].text), &v, &e);
+		int rc = num_value(slice_of(cases[i].text), &v, &why);
 
-		check_number(cases[i].text, rc, v, &e, cases[i].no, cases[i].v);
+		check_number(cases[i].text, rc, v, &why, cases[i].no, cases[i].v);
 	}
 }
 
@@ -183,14 +178,13 @@ TEST(num_value_of_numbers)
 {
 	for (unsigned i = 0; i < COUNT(numbers); i++) {
 		const struct number_case *c = &numbers[i];
-		struct err e;
 		uint64_t v = 4711;
 		int rc;
 
 		if (c->text[0] == '-')
 			continue;
-		rc = num_value(slice_of(c->text), &v, &e);
-		check_number(c->text, rc, v, &e, c->no, c->v);
+		rc = num_value(slice_of(c->text), &v, &why);
+		check_number(c->text, rc, v, &why, c->no, c->v);
 	}
 }
 
@@ -301,11 +295,10 @@ TEST(slice_arg_is_bounded)
 {
 	char many[100];
 	struct slice s = {many, sizeof(many)};
-	struct err e;
 
 	memset(many, 'x', sizeof(many));
-	err_set(&e, EINVAL, "%.*s", SLICE_ARG(s));
-	assert_int_equal(strlen(e.text), 40);
+	err_set(&why, EINVAL, "%.*s", SLICE_ARG(s));
+	assert_int_equal(strlen(why.text), 40);
 }
 
 TEST(text)
@@ -352,40 +345,34 @@ TEST(text_room)
 
 TEST(err_set)
 {
-	struct err e;
-
-	assert_int_equal(err_set(&e, EBUSY, "CPU %u is taken", 3u), -EBUSY);
-	assert_int_equal(e.no, EBUSY);
-	assert_string_equal(e.text, "CPU 3 is taken");
-	assert_int_equal(err_prefix(&e, "line %d", 7), -EBUSY);
-	assert_int_equal(e.no, EBUSY);
-	assert_string_equal(e.text, "line 7: CPU 3 is taken");
+	assert_int_equal(err_set(&why, EBUSY, "CPU %u is taken", 3u), -EBUSY);
+	assert_int_equal(why.no, EBUSY);
+	assert_string_equal(why.text, "CPU 3 is taken");
+	assert_int_equal(err_prefix(&why, "line %d", 7), -EBUSY);
+	assert_int_equal(why.no, EBUSY);
+	assert_string_equal(why.text, "line 7: CPU 3 is taken");
 }
 
 TEST(err_is_cut)
 {
-	struct err e;
-
-	err_set(&e, EINVAL, "%*s", 1000, "x");
-	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
-	err_set(&e, EINVAL, "%*s", 240, "x");
-	err_prefix(&e, "%s", "a prefix");
-	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
-	assert_memory_equal(e.text, "a prefix:   ", 12);
-	err_prefix(&e, "%*s", 1000, "y");
-	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
-	assert_int_equal(e.no, EINVAL);
+	err_set(&why, EINVAL, "%*s", 1000, "x");
+	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
+	err_set(&why, EINVAL, "%*s", 240, "x");
+	err_prefix(&why, "%s", "a prefix");
+	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
+	assert_memory_equal(why.text, "a prefix:   ", 12);
+	err_prefix(&why, "%*s", 1000, "y");
+	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
+	assert_int_equal(why.no, EINVAL);
 }
 
 /* As a user may write them, for a terminal that shows the sentence. */
 TEST(err_is_printable)
 {
-	struct err e;
-
-	err_set(&e, EINVAL, "%s ~", "a\n\033[2J\t\x7f\xc2\x9b");
-	assert_string_equal(e.text, "a??[2J???? ~");
-	err_prefix(&e, "%s", "b\r\xff");
-	assert_string_equal(e.text, "b??: a??[2J???? ~");
+	err_set(&why, EINVAL, "%s ~", "a\n\033[2J\t\x7f\xc2\x9b");
+	assert_string_equal(why.text, "a??[2J???? ~");
+	err_prefix(&why, "%s", "b\r\xff");
+	assert_string_equal(why.text, "b??: a??[2J???? ~");
 }
 
 TEST(err_name)
@@ -409,7 +396,6 @@ TEST(trusted)
 		bool trusted;
 	} modes[] = {{0600, true}, {0644, true}, {0755, true}, {0620, false}, {0602, false}};
 	const uid_t self = geteuid(), other = self + 1;
-	struct err e;
 
 	for (size_t i = 0; i < COUNT(modes); i++) {
 		const struct stat st = {.st_uid = self, .st_mode = S_IFREG | modes[i].mode};
@@ -418,11 +404,11 @@ TEST(trusted)
 	}
 	struct stat st = {.st_uid = other, .st_mode = S_IFREG | 0600};
 	assert_false(trusted_is(&st, TRUSTED_ROOT | TRUSTED_SELF));
-	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &e), -EPERM);
-	assert_non_null(strstr(e.text, "/a/file: it counts"));
+	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &why), -EPERM);
+	assert_non_null(strstr(why.text, "/a/file: it counts"));
 	st.st_uid = self;
 	assert_int_equal(trusted_is(&st, TRUSTED_ROOT), self == 0);
-	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &e), 0);
+	assert_int_equal(trusted_check(&st, TRUSTED_SELF, "/a/file", "it counts", &why), 0);
 	st.st_uid = 0;
 	assert_true(trusted_is(&st, TRUSTED_ROOT));
 	assert_int_equal(trusted_is(&st, TRUSTED_SELF), self == 0);

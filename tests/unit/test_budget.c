@@ -79,9 +79,7 @@ static int start(struct side *s, struct err *e)
 
 static void starts(struct side *s)
 {
-	struct err e;
-
-	assert_int_equal(start(s, &e), 0);
+	assert_int_equal(start(s, &why), 0);
 }
 
 static void is_refused(struct side *s, const char *beside)

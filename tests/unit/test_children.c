@@ -296,10 +296,8 @@ static struct engine_ctx *born(const char *path, int tid, struct err *e)
 
 static void make_child(const char *path, int tid)
 {
-	struct err e;
-
-	if (!born(path, tid, &e))
-		fail_msg("%s", e.text);
+	if (!born(path, tid, &why))
+		fail_msg("%s", why.text);
 }
 
 static int connect_session(void)
@@ -324,18 +322,17 @@ static int setup(void **state)
 {
 	static const struct fs_options opts = {.mountpoint = "/nowhere"};
 	const struct backend_conf conf = {.model = "intel_v4"};
-	struct err e;
 
 	(void)state;
 	session = (struct session){.opts = &opts, .fs = {.timer_ns = 1, .memory.ops = &memory_ops}};
 	list_init(&fs->files);
 	list_init(&fs->deferred);
 	rows_collect(&fs->rows);
-	assert_int_equal(sim_backend_ops.open(&conf, &fs->be, &e), 0);
-	assert_int_equal(engine_new(fs->be, &fs->eng, &e), 0);
-	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &e), 0);
-	assert_int_equal(audit_log_new("/nowhere", &fs->audit, &e), 0);
-	assert_int_equal(grant_table_open(fs, "/nowhere", "/nowhere", &e), 0);
+	assert_int_equal(sim_backend_ops.open(&conf, &fs->be, &why), 0);
+	assert_int_equal(engine_new(fs->be, &fs->eng, &why), 0);
+	assert_int_equal(objects_init(&fs->objects, fs->eng, &context_life_ops, &why), 0);
+	assert_int_equal(audit_log_new("/nowhere", &fs->audit, &why), 0);
+	assert_int_equal(grant_table_open(fs, "/nowhere", "/nowhere", &why), 0);
 	assert_int_equal(pending_requests_init(&fs->pending), 0);
 	config_init(&fs->config);
 	user_quotas_configure(&fs->objects.quotas, &fs->config);
@@ -475,7 +472,6 @@ TEST_WITH(setup, teardown, remove_child)
 TEST_WITH(setup, teardown, remove_family)
 {
 	struct opened f;
-	struct err e;
 
 	for (int tid = 1; tid <= 8; tid++)
 		make_child("ctx/a", tid);
@@ -495,7 +491,7 @@ TEST_WITH(setup, teardown, remove_family)
 		assert_null(engine_owner(fs->eng, cpu));
 	assert_int_equal(mkdir_as(USER, "ctx/a"), 0);
 	assert_lists("ctx/a/children", "");
-	assert_non_null(born("ctx/a", 1, &e));
+	assert_non_null(born("ctx/a", 1, &why));
 }
 
 /* Between two requests, no more than so many go; the answer comes when all have gone. */
@@ -522,12 +518,11 @@ TEST_WITH(setup, teardown, remove_many)
 TEST_WITH(setup, teardown, born_too_late)
 {
 	struct fs_context *ctx = context_at("ctx/a");
-	struct err e;
 
 	context_ref(ctx);
 	assert_int_equal(remove_dir("ctx/a"), 0);
-	assert_null(ctx->ec.ops->make_child(&ctx->ec, 7, &e));
-	assert_int_equal(e.no, ENODEV);
+	assert_null(ctx->ec.ops->make_child(&ctx->ec, 7, &why));
+	assert_int_equal(why.no, ENODEV);
 	assert_int_equal(fs->objects.count, 0);
 	context_unref(ctx);
 }
@@ -537,14 +532,13 @@ TEST_WITH(setup, teardown, taken_back)
 {
 	struct job job = {.cmd.verb = CMD_DESTROY, .done = done};
 	struct engine_ctx *t = &context_at("ctx/a")->ec;
-	struct err e;
 
 	make_child("ctx/a", 1);
-	job.ec = t->ops->make_child(t, 2, &e);
+	job.ec = t->ops->make_child(t, 2, &why);
 	assert_non_null(job.ec);
 	engine_submit(fs->eng, &job);
-	err_set(&e, EBUSY, "somebody traces it");
-	t->ops->child_failed(t, 2, &e);
+	err_set(&why, EBUSY, "somebody traces it");
+	t->ops->child_failed(t, 2, &why);
 	assert_lists("ctx/a/children", " 1");
 	assert_holds("ctx/a/last_error", "thread 2 is not followed: somebody traces it\n");
 	assert_int_equal(get("ctx/a/total"), -EIO);
@@ -553,12 +547,10 @@ TEST_WITH(setup, teardown, taken_back)
 
 TEST_WITH(setup, teardown, limits)
 {
-	struct err e;
-
 	for (int tid = 1; tid < USER_CONTEXTS_DEFAULT; tid++)
 		make_child("ctx/a", tid);
-	assert_null(born("ctx/a", 5000, &e));
-	assert_int_equal(e.no, ENOSPC);
+	assert_null(born("ctx/a", 5000, &why));
+	assert_int_equal(why.no, ENOSPC);
 	assert_says("ctx/a/last_error", "thread 5000 is not followed: too many contexts");
 	assert_int_equal(mkdir_as(USER, "ctx/b"), -ENOSPC);
 	assert_int_equal(get("ctx/a/total"), -EIO);
@@ -575,7 +567,6 @@ TEST_WITH(setup, teardown, set_limit)
 	const struct fs_context *ctx = context_at("ctx/a");
 	const struct user_quota *q = ctx->id.quota;
 	unsigned long long before;
-	struct err e;
 
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/1"), 0);
 	assert_int_equal(mkdir_as(USER, "ctx/a/set/2"), 0);
@@ -583,8 +574,8 @@ TEST_WITH(setup, teardown, set_limit)
 	assert_int_equal(before, ctx->id.charge.bytes);
 	/* Room for the child, but not for its second set. */
 	atomic_store(&fs->objects.quotas.user_max, 2 * before + QUOTA_SPARE);
-	assert_null(born("ctx/a", 12345, &e));
-	assert_int_equal(e.no, ENOMEM);
+	assert_null(born("ctx/a", 12345, &why));
+	assert_int_equal(why.no, ENOMEM);
 	assert_lists("ctx/a/children", "");
 	assert_int_equal(atomic_load(&q->bytes), before);
 	assert_int_equal(atomic_load(&q->contexts), 1);
@@ -595,7 +586,6 @@ TEST_WITH(setup, teardown, format)
 {
 	struct user_quota *o = context_at("ctx/a")->id.quota;
 	unsigned long long one;
-	struct err e;
 
 	assert_int_equal(put("ctx/a/format", "default size=5000"), 0);
 	one = atomic_load(&o->buffers.bytes);
@@ -608,8 +598,8 @@ TEST_WITH(setup, teardown, format)
 	assert_ptr_equal(context_at("ctx/a/children/1")->ec.ctx.smpl.buf,
 		smpl_memory(context_at("ctx/a/children/1"))->mem);
 	fs->config.smpl_buf_size_max = 2 * one * 16 / 15 + 16; /* a sixteenth is for others */
-	assert_null(born("ctx/a", 2, &e));
-	assert_int_equal(e.no, ENOMEM);
+	assert_null(born("ctx/a", 2, &why));
+	assert_int_equal(why.no, ENOMEM);
 	assert_says("ctx/a/last_error", "config/smpl_buf_size_max");
 	assert_lists("ctx/a/children", " 1");
 	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
@@ -642,20 +632,19 @@ TEST_WITH(setup, teardown, format_in_use)
 	};
 	/* Nothing here closes it. */
 	struct plugin plugin = {.so = &plugin, .fmt = &fmt}, given;
-	struct err e;
 
-	assert_int_equal(format_register(&plugin, &e), 0);
+	assert_int_equal(format_register(&plugin, &why), 0);
 	assert_int_equal(put("ctx/a/format", "mine size=1"), -EINVAL);
 	assert_int_equal(put("ctx/a/format", "mine"), 0);
 	make_child("ctx/a", 1);
 	fs->config.smpl_buf_size_max = 4096;
-	assert_null(born("ctx/a", 2, &e));
-	assert_int_equal(e.no, ENOMEM);
+	assert_null(born("ctx/a", 2, &why));
+	assert_int_equal(why.no, ENOMEM);
 	assert_int_equal(put("ctx/a/format", "mine"), -ENOMEM);
 	assert_int_equal(put("ctx/a/format", "none"), 0);
-	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), -EBUSY);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &why), -EBUSY);
 	assert_int_equal(remove_dir("ctx/a/children/1"), 0);
-	assert_int_equal(format_unregister(slice_of("mine"), &given, &e), 0);
+	assert_int_equal(format_unregister(slice_of("mine"), &given, &why), 0);
 	assert_ptr_equal(given.fmt, &fmt);
 	assert_int_equal(put("ctx/a/format", "mine"), -EINVAL);
 }
@@ -1094,13 +1083,12 @@ static void one_of_many(unsigned what, const char *path)
 		"load cpu=1", "load cpu=2", "load cpu=3"};
 	TEXT_CLEANUP struct text file = {0};
 	uint64_t off = 0;
-	struct err e;
 
 	switch (what) {
 	case 0:
 	case 1:
 		if (find("ctx/a"))
-			born("ctx/a", (int)below(6) + 1, &e);
+			born("ctx/a", (int)below(6) + 1, &why);
 		break;
 	case 2:
 		remove_dir(path);
@@ -1141,9 +1129,7 @@ TEST_WITH(setup, teardown, any_order)
 
 int main(void)
 {
-	struct err e;
-
-	if (formats_register(builtin_formats, &e) < 0)
+	if (formats_register(builtin_formats, &why) < 0)
 		return 1;
 	return unit_run(NULL, NULL);
 }

@@ -46,9 +46,8 @@ TEST(ctl)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
+		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
 		assert_int_equal(cmd.verb, cases[i].verb);
 		assert_int_equal(cmd.load.cpu, cases[i].cpu);
 		assert_int_equal(cmd.set, cases[i].set);
@@ -74,9 +73,8 @@ TEST(ctl_signal)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
+		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
 		assert_int_equal(cmd.verb, CMD_SIGNAL);
 		assert_int_equal(cmd.signal.sig, cases[i].sig);
 		assert_int_equal(cmd.tid, cases[i].tid);
@@ -112,9 +110,8 @@ TEST(ctl_thread)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &e), 0);
+		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
 		assert_int_equal(cmd.verb, CMD_LOAD);
 		assert_int_equal(cmd.tid, cases[i].tid);
 		assert_int_equal(cmd.set, cases[i].set);
@@ -148,11 +145,10 @@ TEST(ctl_cpus)
 		TEXT_CLEANUP struct text in = {0}, out = {0}, want = {0};
 		struct command cmd = {0};
 		unsigned n = 0;
-		struct err e;
 
 		text_printf(&in, "load cpus=%s tid=9 follow", cases[i].list);
 		text_printf(&want, "load tid=9 follow cpus=%s\n", cases[i].printed);
-		assert_int_equal(command_parse_ctl(slice_of(in.p), &cmd, &e), 0);
+		assert_int_equal(command_parse_ctl(slice_of(in.p), &cmd, &why), 0);
 		assert_non_null(cmd.load.cpus);
 		for (unsigned cpu = 0; cpu < 2 * CPUS_MAX; cpu++)
 			n += cpus_has(cmd.load.cpus, cpu);
@@ -271,10 +267,9 @@ TEST(ctl_errors)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
-		struct err e;
-		int rc = command_parse_ctl(slice_of(cases[i].text), &cmd, &e);
+		int rc = command_parse_ctl(slice_of(cases[i].text), &cmd, &why);
 
-		assert_refused(cases[i].text, rc, &e, cases[i].no, cases[i].word);
+		assert_refused(cases[i].text, rc, &why, cases[i].no, cases[i].word);
 		command_free(&cmd);
 	}
 }
@@ -304,13 +299,12 @@ TEST(values)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct slice s = slice_of(cases[i].text);
 		struct cmd_reg r;
-		struct err e;
 		uint64_t v;
 
-		assert_int_equal(command_parse_pmc(s, &pmu, 0, &v, &e), -cases[i].pmc_no);
+		assert_int_equal(command_parse_pmc(s, &pmu, 0, &v, &why), -cases[i].pmc_no);
 		if (!cases[i].pmc_no)
 			assert_int_equal(v, cases[i].v);
-		assert_int_equal(command_parse_pmd(s, &r, &e), -cases[i].pmd_no);
+		assert_int_equal(command_parse_pmd(s, &r, &why), -cases[i].pmd_no);
 		if (!cases[i].pmd_no)
 			assert_int_equal(r.value, cases[i].v);
 	}
@@ -355,12 +349,11 @@ TEST(event_names)
 	};
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
-		struct err e;
 		uint64_t v;
-		int rc = command_parse_pmc(slice_of(cases[i].text), &pmu, 0, &v, &e);
+		int rc = command_parse_pmc(slice_of(cases[i].text), &pmu, 0, &v, &why);
 
 		if (cases[i].word)
-			assert_refused(cases[i].text, rc, &e, EINVAL, cases[i].word);
+			assert_refused(cases[i].text, rc, &why, EINVAL, cases[i].word);
 		else
 			assert_int_equal(v, cases[i].value);
 	}
@@ -453,9 +446,8 @@ TEST(pmd)
 		struct cmd_reg r = {.pmd = true, .num = 4, .set = 3, .conf = all};
 		struct command cmd = {.vector.regs = &r, .vector.nregs = 1};
 		TEXT_CLEANUP struct text out = {0};
-		struct err e;
 
-		assert_int_equal(command_parse_pmd(slice_of(cases[i].text), &r, &e), 0);
+		assert_int_equal(command_parse_pmd(slice_of(cases[i].text), &r, &why), 0);
 		assert_int_equal(r.value, cases[i].value);
 		assert_conf(cases[i].text, &r.conf, &cases[i].conf);
 		assert_true(r.pmd && r.num == 4 && r.set == 3);
@@ -527,10 +519,9 @@ TEST(pmd_errors)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_reg r;
-		struct err e;
-		int rc = command_parse_pmd(slice_of(cases[i].text), &r, &e);
+		int rc = command_parse_pmd(slice_of(cases[i].text), &r, &why);
 
-		assert_refused(cases[i].text, rc, &e, cases[i].no, cases[i].word);
+		assert_refused(cases[i].text, rc, &why, cases[i].no, cases[i].word);
 	}
 }
 
@@ -582,9 +573,8 @@ TEST(regs)
 				  "pmc16 0x333\n");
 	TEXT_CLEANUP struct text out = {0};
 	struct command cmd = {0};
-	struct err e;
 
-	assert_int_equal(command_parse_regs(s, &pmu, 3, &cmd, &e), 0);
+	assert_int_equal(command_parse_regs(s, &pmu, 3, &cmd, &why), 0);
 	assert_int_equal(cmd.vector.cut.no, 0);
 	assert_vector(&cmd, 4);
 	command_print_regs(&cmd, &out);
@@ -598,7 +588,7 @@ TEST(regs)
 	assert_non_null(strstr(out.p, " notify gaps=2 uncertain=7\n"));
 	command_free(&cmd);
 	assert_null(cmd.vector.regs);
-	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, &pmu, 3, &cmd, &e), 0);
+	assert_int_equal(command_parse_regs((struct slice){out.p, out.n}, &pmu, 3, &cmd, &why), 0);
 	assert_vector(&cmd, 4);
 	command_free(&cmd);
 }
@@ -639,9 +629,9 @@ TEST(regs_cut)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(command_parse_regs(slice_of(cases[i].text), &pmu, 3, &cmd, &e), 0);
+		assert_int_equal(
+			command_parse_regs(slice_of(cases[i].text), &pmu, 3, &cmd, &why), 0);
 		assert_vector(&cmd, cases[i].n);
 		assert_refused(cases[i].text, -cmd.vector.cut.no, &cmd.vector.cut, cases[i].no,
 			cases[i].word);
@@ -652,10 +642,9 @@ TEST(regs_cut)
 TEST(regs_nothing)
 {
 	struct command cmd = {0};
-	struct err e;
 
 	assert_refused(
-		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &e), &e, EINVAL, "a line");
+		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &why), &why, EINVAL, "a line");
 	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
@@ -686,9 +675,8 @@ TEST(flags)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		TEXT_CLEANUP struct text out = {0};
 		unsigned flags = ~0u;
-		struct err e;
 
-		assert_int_equal(command_parse_flags(slice_of(cases[i].text), &flags, &e), 0);
+		assert_int_equal(command_parse_flags(slice_of(cases[i].text), &flags, &why), 0);
 		assert_int_equal(flags, cases[i].flags);
 		command_print_flags(flags, &out);
 		assert_string_equal(out.p, cases[i].printed);
@@ -714,10 +702,9 @@ TEST(flags_errors)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		unsigned flags;
-		struct err e;
-		int rc = command_parse_flags(slice_of(cases[i].text), &flags, &e);
+		int rc = command_parse_flags(slice_of(cases[i].text), &flags, &why);
 
-		assert_refused(cases[i].text, rc, &e, EINVAL, cases[i].word);
+		assert_refused(cases[i].text, rc, &why, EINVAL, cases[i].word);
 	}
 }
 
@@ -779,12 +766,11 @@ TEST(evtset_id)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		uint16_t id = 7;
-		struct err e;
-		int rc = command_parse_evtset_id(cases[i].name, &id, &e);
+		int rc = command_parse_evtset_id(cases[i].name, &id, &why);
 
 		if (cases[i].no) {
-			assert_refused(cases[i].name, rc, &e, cases[i].no, "65535");
-			assert_null(strchr(e.text, '\n'));
+			assert_refused(cases[i].name, rc, &why, cases[i].no, "65535");
+			assert_null(strchr(why.text, '\n'));
 		} else {
 			assert_int_equal(rc, 0);
 			assert_int_equal(id, cases[i].id);
@@ -814,10 +800,9 @@ TEST(evtset_flags)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {.evtset = {.id = 4, .flags = ~0u, .next = 5}};
 		TEXT_CLEANUP struct text out = {0};
-		struct err e;
 
 		assert_int_equal(
-			command_parse_evtset_flags(slice_of(cases[i].text), &cmd.evtset, &e), 0);
+			command_parse_evtset_flags(slice_of(cases[i].text), &cmd.evtset, &why), 0);
 		assert_int_equal(cmd.evtset.change, EVTSET_FLAGS);
 		assert_int_equal(cmd.evtset.flags, cases[i].flags);
 		assert_int_equal(cmd.evtset.id, 4);
@@ -842,10 +827,10 @@ TEST(evtset_timeout)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct command cmd = {0};
 		TEXT_CLEANUP struct text out = {0};
-		struct err e;
 
 		assert_int_equal(
-			command_parse_evtset_timeout(slice_of(cases[i].text), &cmd.evtset, &e), 0);
+			command_parse_evtset_timeout(slice_of(cases[i].text), &cmd.evtset, &why),
+			0);
 		assert_int_equal(cmd.evtset.change, EVTSET_TIMEOUT);
 		assert_int_equal(cmd.evtset.timeout_ns, cases[i].ns);
 		command_print_evtset_timeout(&cmd, &out);
@@ -869,9 +854,8 @@ TEST(evtset_next)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct cmd_evtset set = {.next = 9, .has_next = !cases[i].has_next};
-		struct err e;
 
-		assert_int_equal(command_parse_evtset_next(slice_of(cases[i].text), &set, &e), 0);
+		assert_int_equal(command_parse_evtset_next(slice_of(cases[i].text), &set, &why), 0);
 		assert_int_equal(set.change, EVTSET_NEXT);
 		assert_int_equal(set.has_next, cases[i].has_next);
 		assert_int_equal(set.next, cases[i].next);

@@ -105,9 +105,8 @@ TEST(store)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
-		struct err e;
 
-		assert_int_equal(config_store(&c, cases[i].key, slice_of(cases[i].value), &e), 0);
+		assert_int_equal(config_store(&c, cases[i].key, slice_of(cases[i].value), &why), 0);
 		assert_shown(&c, cases[i].key, cases[i].shown);
 		for (unsigned k = 0; k < COUNT(keys); k++)
 			if (strcmp(keys[k], cases[i].key) != 0)
@@ -159,14 +158,13 @@ TEST(store_errors)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
-		struct err e;
-		int rc = config_store(&c, cases[i].key, slice_of(cases[i].value), &e);
+		int rc = config_store(&c, cases[i].key, slice_of(cases[i].value), &why);
 
-		if (rc != -cases[i].no || e.no != cases[i].no)
+		if (rc != -cases[i].no || why.no != cases[i].no)
 			fail_msg("%s = '%s': %s instead of %s", cases[i].key, cases[i].value,
 				rc ? err_name(-rc) : "0", err_name(cases[i].no));
-		if (!strstr(e.text, cases[i].word))
-			fail_msg("'%s' does not say \"%s\"", e.text, cases[i].word);
+		if (!strstr(why.text, cases[i].word))
+			fail_msg("'%s' does not say \"%s\"", why.text, cases[i].word);
 		assert_unchanged(&c, &before);
 	}
 }
@@ -174,9 +172,8 @@ TEST(store_errors)
 TEST(parse)
 {
 	struct config c = some_config();
-	struct err e;
 
-	assert_int_equal(config_parse(&c, slice_of(""), &e), 0);
+	assert_int_equal(config_parse(&c, slice_of(""), &why), 0);
 	assert_shown(&c, "arg_size_max", "12345\n");
 	assert_int_equal(config_parse(&c,
 				 slice_of("# perfmonfs\n\n"
@@ -184,16 +181,16 @@ TEST(parse)
 					  "\tthread_group=any # everybody\n"
 					  "   \n"
 					  "allow_kernel\t= group\t"),
-				 &e),
+				 &why),
 		0);
 	assert_shown(&c, "sys_group", "7\n");
 	assert_shown(&c, "thread_group", "any\n");
 	assert_shown(&c, "allow_kernel", "group\n");
 	assert_shown(&c, "arg_size_max", "12345\n");
-	assert_int_equal(config_parse(&c, slice_of("sys_group = 8\nsys_group = 9\n"), &e), 0);
+	assert_int_equal(config_parse(&c, slice_of("sys_group = 8\nsys_group = 9\n"), &why), 0);
 	assert_shown(&c, "sys_group", "9\n");
 	assert_string_equal(c.backend, "");
-	assert_int_equal(config_parse(&c, slice_of("backend = sim:amd_v2 # of the file"), &e), 0);
+	assert_int_equal(config_parse(&c, slice_of("backend = sim:amd_v2 # of the file"), &why), 0);
 	assert_string_equal(c.backend, "sim:amd_v2");
 }
 
@@ -221,15 +218,14 @@ TEST(parse_errors)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct config c = some_config(), before = c;
-		struct err e;
-		int rc = config_parse(&c, slice_of(cases[i].text), &e);
+		int rc = config_parse(&c, slice_of(cases[i].text), &why);
 
 		if (rc != -cases[i].no)
 			fail_msg("'%s': %s instead of %s", cases[i].text, rc ? err_name(-rc) : "0",
 				err_name(cases[i].no));
-		if (strncmp(e.text, cases[i].start, strlen(cases[i].start)) != 0 ||
-			!strstr(e.text, cases[i].word))
-			fail_msg("'%s': '%s'", cases[i].text, e.text);
+		if (strncmp(why.text, cases[i].start, strlen(cases[i].start)) != 0 ||
+			!strstr(why.text, cases[i].word))
+			fail_msg("'%s': '%s'", cases[i].text, why.text);
 		assert_unchanged(&c, &before);
 	}
 }
@@ -246,32 +242,31 @@ TEST(load)
 {
 	char dir[] = "/tmp/test_config.XXXXXX", path[64];
 	struct config c = some_config(), before = c;
-	struct err e;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/conf", dir);
-	assert_int_equal(config_load(&c, path, false, &e), 0);
-	assert_int_equal(config_load(&c, path, true, &e), -ENOENT);
-	assert_non_null(strstr(e.text, path));
-	assert_non_null(strstr(e.text, "ENOENT"));
+	assert_int_equal(config_load(&c, path, false, &why), 0);
+	assert_int_equal(config_load(&c, path, true, &why), -ENOENT);
+	assert_non_null(strstr(why.text, path));
+	assert_non_null(strstr(why.text, "ENOENT"));
 	assert_unchanged(&c, &before);
 	put_file(path, "sys_group = 7\nallow_kernel = nobody\n");
-	assert_int_equal(config_load(&c, path, false, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "/conf: line 2: "));
+	assert_int_equal(config_load(&c, path, false, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "/conf: line 2: "));
 	assert_unchanged(&c, &before);
 	put_file(path, "sys_group = 7\nallow_kernel = any\n");
-	assert_int_equal(config_load(&c, path, true, &e), 0);
+	assert_int_equal(config_load(&c, path, true, &why), 0);
 	assert_shown(&c, "sys_group", "7\n");
 	assert_shown(&c, "allow_kernel", "any\n");
 	before = c;
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_int_equal(config_load(&c, path, true, &e), -EPERM);
-	assert_non_null(strstr(e.text, path));
+	assert_int_equal(config_load(&c, path, true, &why), -EPERM);
+	assert_non_null(strstr(why.text, path));
 	assert_unchanged(&c, &before);
 	assert_int_equal(chmod(path, 0644), 0);
 	assert_int_equal(truncate(path, 65536), 0);
-	assert_int_equal(config_load(&c, path, true, &e), -E2BIG);
-	assert_int_equal(config_load(&c, dir, true, &e), -EISDIR);
+	assert_int_equal(config_load(&c, path, true, &why), -E2BIG);
+	assert_int_equal(config_load(&c, dir, true, &why), -EISDIR);
 	unlink(path);
 	rmdir(dir);
 }

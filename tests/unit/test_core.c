@@ -16,8 +16,7 @@ static uint64_t events(struct world *w, uint64_t select, uint64_t from)
 static void run_measurement(struct world *w)
 {
 	world_program(w, FROM);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 }
 
 static enum ctx_state state_of(struct world *w)
@@ -121,8 +120,7 @@ EACH_WORLD(values_kept)
 	mid = hw_now(w->hw);
 	world_unload(w);
 	hw_advance(w->hw, NS);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	second = hw_now(w->hw);
 	hw_advance(w->hw, NS);
 	for (unsigned i = 0; i < w->model->npmd; i++) {
@@ -202,8 +200,7 @@ EACH_WORLD(defaults)
 	/* nothing programmed: load, start and unload touch nothing */
 	WANT(w, 0, world_write(w, false, 0, 0));
 	WANT(w, 0, world_write(w, false, 1, 0));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	assert_int_equal(w->nops, 0);
 	world_unload(w);
@@ -469,8 +466,7 @@ EACH_WORLD(wide)
 
 	edge = 1ULL << w->pmu->counter_width;
 	world_program(w, edge - 1);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	t = hw_now(w->hw);
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		WANT_PMD(w, m->pmd[i].num, edge - 1);
@@ -975,12 +971,12 @@ static struct pmd_state *begin_evicted(struct world *w, const struct world_model
 }
 
 /* Its count is lost, the other is not, and it counts again when that is asked for. */
-static void end_evicted(struct world *w, const struct pmd_state *s, enum lost why)
+static void end_evicted(struct world *w, const struct pmd_state *s, enum lost reason)
 {
 	const struct world_model *m = w->model;
 	uint64_t value, t;
 
-	assert_int_equal(s->lost, why);
+	assert_int_equal(s->lost, reason);
 	w->ops.run = w->real->run;
 	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
 	WANT(w, 0, world_read(w, true, m->pmd[0].num, &value));
@@ -1009,7 +1005,7 @@ TEST(evicted)
 }
 
 static void check_interrupted(
-	bool (*next)(struct backend_cpu *c, struct interrupt *in), enum lost why)
+	bool (*next)(struct backend_cpu *c, struct interrupt *in), enum lost reason)
 {
 	struct pmd_state *s;
 	struct world w;
@@ -1020,7 +1016,7 @@ static void check_interrupted(
 		w.ctx.interrupts = true;
 		WANT(&w, 0, world_do(&w, CMD_POLL));
 		w.ctx.interrupts = false;
-		end_evicted(&w, s, why);
+		end_evicted(&w, s, reason);
 	}
 }
 
@@ -1521,8 +1517,7 @@ TEST(p6)
 	/* counter 0, selected but not enabled, does not count because of counter 1 */
 	WANT(&w, 0, world_write(&w, true, 1, 0));
 	WANT(&w, 0, world_write(&w, false, 0, 0x300c0));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	t = hw_now(w.hw);
 	hw_advance(w.hw, NS);
 	WANT_PMD(&w, 0, 0);
@@ -1542,8 +1537,7 @@ TEST(p6)
 
 	/* nor, while it is not enabled, can it be stolen unnoticed */
 	WANT(&w, 0, world_write(&w, false, 0, 0x300c0));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	world_poke(&w, 0x186, 0x530079);
 	world_poke(&w, 0xc1, 99);
 	WANT(&w, -EBUSY, world_write(&w, false, 0, 0));

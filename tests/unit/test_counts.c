@@ -29,8 +29,7 @@ EACH_MODEL(sets)
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, SET));
 	world_program(w, FROM);
 	WANT(w, 0, world_write_in(w, SET, true, num, 5));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	hw_advance(w->hw, SECOND);
 	read_counts(w, counts, 4);
 	WANT_EQ(w, counts[0].state, COUNT_KNOWN);
@@ -48,8 +47,7 @@ EACH_MODEL(lost)
 	struct cmd_count counts[] = {count_of(0, m->pmd[0].num), count_of(0, m->pmd[1].num)};
 
 	world_program(w, FROM);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	hw_advance(w->hw, SECOND);
 	world_poke(w, m->pmd[1].selector, m->pmd[1].thief);
 	read_counts(w, counts, 2);
@@ -72,8 +70,7 @@ EACH_MODEL(named)
 	for (unsigned i = 0; i < w->model->npmd; i++)
 		counts[i] = count_of(0, w->model->pmd[i].num);
 	world_program(w, FROM);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	read_counts(w, counts, w->model->npmd);
 	all = w->nops;
 	read_counts(w, counts, 1);

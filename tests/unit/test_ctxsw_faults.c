@@ -96,7 +96,7 @@ static void play_open(struct play *p, const struct world_model *m)
 }
 
 /* Each count is right, or lost for that reason; returns how many are lost. */
-static unsigned check(struct play *p, unsigned i, int why)
+static unsigned check(struct play *p, unsigned i, int expected)
 {
 	struct world *w = task(&p->c, i);
 	unsigned lost = 0;
@@ -108,7 +108,7 @@ static unsigned check(struct play *p, unsigned i, int why)
 		int rc = world_read(w, true, w->model->pmd[d].num, &value);
 
 		lost += rc != 0;
-		if (rc != 0 && rc != why)
+		if (rc != 0 && rc != expected)
 			fail_msg("%s: %s: pmd%u of task %u: %s", w->model->name, p->what,
 				w->model->pmd[d].num, i, w->err.text);
 		if (rc == 0 && value != want && !(p->excused && d == STOLEN))

@@ -57,11 +57,9 @@ static void member_add(struct member *m, struct member *root)
 
 static int setup(void **state)
 {
-	struct err e;
-
 	(void)state;
-	assert_int_equal(event_queue_open(&events, &e), 0);
-	assert_int_equal(task_registry_new(NULL, &events, &stats, NULL, &ops, NULL, &reg, &e), 0);
+	assert_int_equal(event_queue_open(&events, &why), 0);
+	assert_int_equal(task_registry_new(NULL, &events, &stats, NULL, &ops, NULL, &reg, &why), 0);
 	reg->shared.slots = calloc(2, sizeof(*reg->shared.slots));
 	ctxsw.fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	atomic_store(&reg->shared.ctxsw_threads[0], &ctxsw);

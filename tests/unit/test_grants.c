@@ -65,12 +65,11 @@ TEST(lines)
 		{"uid=5 cpus=0-7\nuid=6 cpus=0\n-uid=5", "uid=6 cpus=0\n"},
 		{"-uid=5 cpus=1", ""},
 	};
-	struct err e;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct grants g = {0};
 
-		assert_int_equal(apply(&g, cases[i].text, &e), 0);
+		assert_int_equal(apply(&g, cases[i].text, &why), 0);
 		assert_shows(&g, cases[i].want);
 		grants_free(&g);
 	}
@@ -106,32 +105,30 @@ TEST(refused)
 		{"--uid=5", EINVAL},
 		{"uid=5 cpus=1 tid=3", EINVAL},
 	};
-	struct err e;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct grants g = {0};
 
-		assert_int_equal(apply(&g, cases[i].text, &e), -cases[i].no);
+		assert_int_equal(apply(&g, cases[i].text, &why), -cases[i].no);
 		assert_int_equal(g.n, 0);
 		grants_free(&g);
 	}
-	assert_int_equal(apply(&(struct grants){0}, "\nuid=5\n", &e), -EINVAL);
-	assert_non_null(strstr(e.text, "line 2"));
+	assert_int_equal(apply(&(struct grants){0}, "\nuid=5\n", &why), -EINVAL);
+	assert_non_null(strstr(why.text, "line 2"));
 }
 
 TEST(limit)
 {
 	struct grants g = {0};
 	char line[64];
-	struct err e;
 
 	for (unsigned i = 0; i < GRANTS_MAX; i++) {
 		snprintf(line, sizeof(line), "uid=%u cpus=1", i + 1);
-		assert_int_equal(apply(&g, line, &e), 0);
+		assert_int_equal(apply(&g, line, &why), 0);
 	}
-	assert_int_equal(apply(&g, "uid=70000 cpus=1", &e), -ENOSPC);
-	assert_int_equal(apply(&g, "uid=7 cpus=2", &e), 0);
-	assert_int_equal(apply(&g, "-uid=8\nuid=70000 cpus=1", &e), 0);
+	assert_int_equal(apply(&g, "uid=70000 cpus=1", &why), -ENOSPC);
+	assert_int_equal(apply(&g, "uid=7 cpus=2", &why), 0);
+	assert_int_equal(apply(&g, "-uid=8\nuid=70000 cpus=1", &why), 0);
 	grants_free(&g);
 }
 
@@ -142,7 +139,6 @@ static void change(struct grants *g)
 	bool revoke = below(3) == 0, kernel = below(2);
 	unsigned after = below(2) * (1 + below(30));
 	char line[128];
-	struct err e;
 
 	if (revoke)
 		snprintf(line, sizeof(line), "-uid=%u cpus=%u-%u", FIRST_UID + user, first, last);
@@ -151,7 +147,7 @@ static void change(struct grants *g)
 			first, last, kernel ? " kernel" : "", NOW + after);
 	if (!revoke && !after)
 		*strstr(line, " expires") = '\0';
-	assert_int_equal(apply(g, line, &e), 0);
+	assert_int_equal(apply(g, line, &why), 0);
 	for (unsigned cpu = first; cpu <= last; cpu++)
 		model[user][cpu] = (struct cell){
 			!revoke, !revoke && kernel, !revoke && after ? NOW + after : 0};
@@ -225,10 +221,10 @@ TEST(model)
 TEST(expire)
 {
 	struct grants g = {0};
-	struct err e;
 
 	assert_int_equal(
-		apply(&g, "uid=5 cpus=1 expires=1005\nuid=6 cpus=1 expires=1003\nuid=7 cpus=1", &e),
+		apply(&g, "uid=5 cpus=1 expires=1005\nuid=6 cpus=1 expires=1003\nuid=7 cpus=1",
+			&why),
 		0);
 	assert_int_equal(grants_next_expiry(&g), 1003);
 	assert_false(grants_expire(&g, 1002));
@@ -299,24 +295,23 @@ TEST(file)
 	struct grants g = {0}, again = {0};
 	struct place p;
 	struct stat st;
-	struct err e;
 
 	place_make(&p);
-	assert_int_equal(grants_file_load("/nonexistent", MOUNTPOINT, NOW, &again, &e), 0);
-	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &again, &e), 0);
+	assert_int_equal(grants_file_load("/nonexistent", MOUNTPOINT, NOW, &again, &why), 0);
+	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &again, &why), 0);
 	assert_int_equal(again.n, 0);
-	assert_int_equal(apply(&g, lines, &e), 0);
-	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &g, &e), 0);
+	assert_int_equal(apply(&g, lines, &why), 0);
+	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &g, &why), 0);
 	assert_int_equal(stat(p.file, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &again, &e), 0);
+	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &again, &why), 0);
 	assert_shows(&again, lines);
-	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, 2000, &again, &e), 0);
+	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, 2000, &again, &why), 0);
 	assert_shows(&again, "uid=5 cpus=0-3 kernel\n");
-	assert_int_equal(grants_file_load(p.dir, "/mnt/a/b c", NOW, &again, &e), 0);
+	assert_int_equal(grants_file_load(p.dir, "/mnt/a/b c", NOW, &again, &why), 0);
 	assert_int_equal(again.n, 0);
 	grants_free(&g);
-	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &g, &e), 0);
+	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &g, &why), 0);
 	assert_int_equal(stat(p.file, &st), -1);
 	grants_free(&again);
 	place_end(&p);
@@ -340,30 +335,27 @@ TEST(damaged)
 	};
 	struct grants g = {0};
 	struct place p;
-	struct err e;
 
 	place_make(&p);
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		place_put(&p, cases[i].text, strlen(cases[i].text), cases[i].mode);
-		assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &e), -cases[i].no);
-		assert_non_null(strstr(e.text, p.file));
+		assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &why), -cases[i].no);
+		assert_non_null(strstr(why.text, p.file));
 		assert_int_equal(g.n, 0);
 	}
 	place_put(&p, "uid=5 cpus=0\n\0\n", 15, 0600);
-	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &e), -EINVAL);
+	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &why), -EINVAL);
 	unlink(p.file);
 	assert_int_equal(symlink("/dev/null", p.file), 0);
-	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &e), -ELOOP);
+	assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &why), -ELOOP);
 	place_end(&p);
 }
 
 /* Saves two tables in turn, until it is killed. */
 static _Noreturn void save_for_ever(const struct place *p, const struct grants two[2])
 {
-	struct err e;
-
 	for (unsigned i = 0;; i++)
-		if (grants_file_save(p->dir, MOUNTPOINT, &two[i % 2], &e) < 0)
+		if (grants_file_save(p->dir, MOUNTPOINT, &two[i % 2], &why) < 0)
 			_exit(1);
 }
 
@@ -372,13 +364,12 @@ TEST(killed)
 	struct grants two[2] = {0}, g = {0};
 	char new[160];
 	struct place p;
-	struct err e;
 
 	place_make(&p);
 	seed = 1;
-	assert_int_equal(apply(&two[0], "uid=5 cpus=0-3 kernel\n", &e), 0);
-	assert_int_equal(apply(&two[1], "uid=5 cpus=0-3\nuid=6 cpus=1,3,5,7,9\n", &e), 0);
-	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &two[0], &e), 0);
+	assert_int_equal(apply(&two[0], "uid=5 cpus=0-3 kernel\n", &why), 0);
+	assert_int_equal(apply(&two[1], "uid=5 cpus=0-3\nuid=6 cpus=1,3,5,7,9\n", &why), 0);
+	assert_int_equal(grants_file_save(p.dir, MOUNTPOINT, &two[0], &why), 0);
 	for (unsigned i = 0; i < 50; i++) {
 		pid_t pid = fork();
 		int status;
@@ -390,7 +381,7 @@ TEST(killed)
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
-		assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &e), 0);
+		assert_int_equal(grants_file_load(p.dir, MOUNTPOINT, NOW, &g, &why), 0);
 		assert_true(g.n == 1 || g.n == 2);
 		assert_int_equal(g.grant[0].kernel, g.n == 1);
 	}

@@ -106,8 +106,7 @@ TEST(making)
 {
 	for (int groups = 0; groups < 4; groups++) {
 		const struct rights r = {.system = groups & 1, .thread = groups & 2};
-		struct err e;
 
-		assert_int_equal(group_access_check(&r, &e), groups ? 0 : -EPERM);
+		assert_int_equal(group_access_check(&r, &why), groups ? 0 : -EPERM);
 	}
 }

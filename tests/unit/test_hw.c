@@ -51,9 +51,8 @@ static struct facts facts_of(const struct pmu_model *m)
 		.full = m->features.full_width,
 	};
 	struct pmu pmu;
-	struct err e;
 
-	if (pmu_build(m, &m->features, &pmu, &e) < 0)
+	if (pmu_build(m, &m->features, &pmu, &why) < 0)
 		abort();
 	for (unsigned i = 0; i < pmu.npmds; i++)
 		if (pmu.pmds[i].scope == PMU_SCOPE_THREAD)

@@ -9,29 +9,26 @@
 static struct packet *packet(unsigned long cmd, const void *bytes, unsigned n)
 {
 	unsigned nr = (unsigned)PFM_IOC_VECTOR(cmd, n);
-	struct err e;
-	struct packet *p = packet_new(nr, bytes, _IOC_SIZE(nr), &e);
+	struct packet *p = packet_new(nr, bytes, _IOC_SIZE(nr), &why);
 
 	if (!p)
-		fail_msg("%s", e.text);
+		fail_msg("%s", why.text);
 	return p;
 }
 
 static struct command next(struct packet *p)
 {
 	struct command cmd = {0};
-	struct err e;
 
-	assert_int_equal(packet_next(p, &cmd, &e), 1);
+	assert_int_equal(packet_next(p, &cmd, &why), 1);
 	return cmd;
 }
 
 static void assert_end(struct packet *p)
 {
 	struct command none = {0};
-	struct err e;
 
-	assert_int_equal(packet_next(p, &none, &e), 0);
+	assert_int_equal(packet_next(p, &none, &why), 0);
 }
 
 /* The command succeeded. */
@@ -45,12 +42,10 @@ static void done(struct packet *p, struct command *cmd)
 
 static int failed(struct packet *p, struct command *cmd, int no)
 {
-	struct err e;
-
-	packet_take(p, cmd, err_set(&e, no, "it fails"), &e);
+	packet_take(p, cmd, err_set(&why, no, "it fails"), &why);
 	command_free(cmd);
-	assert_non_null(strstr(e.text, "it fails"));
-	return e.no;
+	assert_non_null(strstr(why.text, "it fails"));
+	return why.no;
 }
 
 static void back(struct packet *p, void *bytes, size_t size)
@@ -343,7 +338,6 @@ TEST(sets)
 	struct pfm_ioc_setdesc out[4];
 	struct packet *p = packet(PFM_IOC_CREATE_EVTSETS, in, 4);
 	struct command cmd = next(p), none = {0};
-	struct err e;
 
 	assert_int_equal(cmd.verb, CMD_EVTSET_NEW);
 	assert_int_equal(cmd.evtset.there, EVTSET_RENEW);
@@ -360,7 +354,7 @@ TEST(sets)
 	assert_int_equal(cmd.evtset.flags, SET_EXPL_NEXT | SET_EXCL_IDLE);
 	assert_true(cmd.evtset.has_next && cmd.evtset.next == 1);
 	done(p, &cmd);
-	assert_int_equal(packet_next(p, &none, &e), -EINVAL); /* no such flag */
+	assert_int_equal(packet_next(p, &none, &why), -EINVAL); /* no such flag */
 	back(p, out, sizeof(out));
 	in[0].timeout = 1000;
 	in[2].flags |= PFM_IOC_RETFL_EINVAL;
@@ -613,9 +607,8 @@ TEST(setup)
 	struct slice format, arg;
 	struct command cmd;
 	struct packet *p;
-	struct err e;
 
-	p = packet_new(nr, &in, sizeof(in), &e);
+	p = packet_new(nr, &in, sizeof(in), &why);
 	cmd = next(p);
 	assert_int_equal(cmd.verb, CMD_SETUP);
 	assert_int_equal(cmd.setup.flags, CTX_SYSTEM_WIDE | CTX_OVFL_NO_MSG);
@@ -641,9 +634,8 @@ TEST(setup_refused)
 		struct packet *p = packet(PFM_IOC_SETUP, &cases[i], 1);
 		struct pfm_ioc_setup out;
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(packet_next(p, &cmd, &e), -EINVAL);
+		assert_int_equal(packet_next(p, &cmd, &why), -EINVAL);
 		back(p, &out, sizeof(out));
 		assert_memory_equal(&out, &cases[i], sizeof(out));
 	}
@@ -670,9 +662,8 @@ TEST(signal)
 		const struct pfm_ioc_signal *in = &cases[i].in;
 		struct packet *p = packet(PFM_IOC_SIGNAL, in, 1);
 		struct command cmd = {0};
-		struct err e;
 
-		assert_int_equal(packet_next(p, &cmd, &e), cases[i].ok ? 1 : -EINVAL);
+		assert_int_equal(packet_next(p, &cmd, &why), cases[i].ok ? 1 : -EINVAL);
 		if (cases[i].ok) {
 			assert_int_equal(cmd.verb, CMD_SIGNAL);
 			assert_int_equal(cmd.signal.sig, in->sig);
@@ -727,12 +718,11 @@ TEST(must_be_zero)
 			unsigned char in[256] = {0};
 			struct command cmd = {0};
 			struct packet *p;
-			struct err e;
 
 			in[cases[i].offs + k] = flags ? 0x40 : 1;
 			p = packet(cases[i].cmd, in, 1);
 			p->system_wide = true;
-			if (packet_next(p, &cmd, &e) != -EINVAL)
+			if (packet_next(p, &cmd, &why) != -EINVAL)
 				fail_msg("case %u: byte %zu is accepted", i, cases[i].offs + k);
 			command_free(&cmd);
 			free(p);

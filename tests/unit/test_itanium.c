@@ -43,9 +43,8 @@ enum {
 static struct hw *make(void)
 {
 	struct hw *hw;
-	struct err e;
 
-	assert_int_equal(hw_new("itanium2", 2, &hw, &e), 0);
+	assert_int_equal(hw_new("itanium2", 2, &hw, &why), 0);
 	return hw;
 }
 
@@ -133,15 +132,14 @@ TEST(spaces)
 		{.model = "itanium2", .pmu = "intel_arch_v4"}};
 	struct pmu pmu = itanium2();
 	struct backend *be;
-	struct err e;
 
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(sim_backend_ops.open(&wrong[i], &be, &e), -EINVAL);
-		assert_non_null(strstr(e.text, "do not have its registers"));
+		assert_int_equal(sim_backend_ops.open(&wrong[i], &be, &why), -EINVAL);
+		assert_non_null(strstr(why.text, "do not have its registers"));
 	}
-	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	assert_int_equal(pmu_validate(&pmu, &why), 0);
 	pmu.space = PMU_SPACE_MSR;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 }
 
 TEST(validate)
@@ -152,7 +150,6 @@ TEST(validate)
 	} bits[] = {{4, OI, OI}, {7, OI, OI}, {0, 2, 2}, {257, 1ULL << 63, 1ULL << 63},
 		{271, 1ULL << 62, 1ULL << 62}};
 	struct pmu good = itanium2(), pmu;
-	struct err e;
 
 	for (unsigned i = 0; i < COUNT(bits); i++) {
 		int p = pmu_find_pmc(&good, bits[i].num);
@@ -160,23 +157,23 @@ TEST(validate)
 		pmu = good;
 		pmu.pmcs[p].rsvd &= ~bits[i].rsvd;
 		pmu.pmcs[p].busy = pmu.pmcs[p].latched = 0;
-		assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+		assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 		pmu = good;
 		pmu.pmcs[p].def |= bits[i].def;
-		assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+		assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	}
 	pmu = good;
 	pmu.pmcs[1].enable = 7; /* A level that would not be stopped. */
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	pmu = good;
 	pmu.pmds[8].width = 47;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	pmu = good;
 	pmu.pmcs[0].busy = 1;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	pmu = good;
 	pmu.pmcs[3].with = 5;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 }
 
 TEST(counts)
@@ -385,8 +382,7 @@ TEST(left_behind)
 	world_poke(&w, IBR(1), 0xfff);
 	world_remember(&w);
 	select_event(&w, 4, NOPS, 0);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	hw_advance(w.hw, 4 * US);
 	WANT_PMD(&w, 4, 5 * NNOPS * RATE);
 	/* PMC14 makes them restrict: they are taken, at their defaults until they are written. */
@@ -448,8 +444,7 @@ TEST(stolen)
 		world_open(&w, model());
 		select_event(&w, 4, NOPS, 0);
 		select_event(&w, 7, CYCLES, 0);
-		WANT(&w, 0, world_do(&w, CMD_LOAD));
-		WANT(&w, 0, world_do(&w, CMD_START));
+		WANT_RUN(&w);
 		world_poke(&w, addr, stolen[i / 2].value);
 		taken = world_rdmsr(&w, addr);
 		if (i % 2)
@@ -471,8 +466,7 @@ IN_WORLD(stolen_set, model())
 	world_set_timed(w, 1, 1000000);
 	for (unsigned set = 0; set < 2; set++)
 		WANT(w, 0, world_write_in(w, set, false, 4, NOPS << 8 | BOTH));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	world_poke(w, PMC(9), 0);
 	world_pass_switch(w, 2000000);
 	hw_advance(w->hw, US);
@@ -495,8 +489,7 @@ TEST(wide)
 
 	world_open(&w, model());
 	select_event(&w, 5, NOPS, WRAP - 1000);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	hw_advance(w.hw, 4 * US);
 	WANT_PMD(&w, 5, WRAP - 1000 + 5 * NNOPS * RATE);
 	assert_int_equal(world_rdmsr(&w, PMC(0)), 1 << 5);
@@ -518,8 +511,7 @@ TEST(buffers)
 	WANT(&w, 0, world_write(&w, false, 4, CYCLES << 8 | USER));
 	WANT(&w, 0, world_write_pmd(&w, 0, 4, -1000ULL, &conf));
 	WANT(&w, 0, world_write(&w, true, 8, 0x8888000000000000));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	assert_int_equal(world_rdmsr(&w, PMD(8)), 0x8888000000000000);
 	hw_advance(w.hw, 10);
 	WANT_PMD(&w, 16, 4);

@@ -98,19 +98,17 @@ static void assert_unrestored(struct backend *be, unsigned cpu, const char *regs
 static struct backend *open_backend(struct bench *b)
 {
 	struct backend *be = NULL;
-	struct err e;
 
-	if (msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &e) < 0)
-		fail_msg("%s", e.text);
+	if (msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &why) < 0)
+		fail_msg("%s", why.text);
 	return be;
 }
 
 static struct backend_cpu *open_cpu(struct backend *be, unsigned cpu)
 {
 	struct backend_cpu *c = NULL;
-	struct err e;
 
-	assert_int_equal(be->ops->cpu_open(be, cpu, &c, &e), 0);
+	assert_int_equal(be->ops->cpu_open(be, cpu, &c, &why), 0);
 	return c;
 }
 
@@ -118,9 +116,8 @@ static void run(struct backend *be, struct backend_cpu *c, enum reg_verb verb, u
 	uint64_t value, uint64_t mask)
 {
 	struct reg_op op = {.addr = addr, .verb = verb, .value = value, .mask = mask};
-	struct err e;
 
-	assert_int_equal(be->ops->run(c, &op, 1, &e), 1);
+	assert_int_equal(be->ops->run(c, &op, 1, &why), 1);
 }
 
 /* A daemon that counts on CPUs 0 and 2 and is killed. */
@@ -274,7 +271,6 @@ TEST_OF(setup, teardown, left_and_wanted_again, struct bench *b)
 	struct backend_cpu *cpu = open_cpu(be, 2);
 	struct reg_op reserve = {.verb = REG_RESERVE, .addr = SEL0, .mask = ALL};
 	struct reg_op forget = {.verb = REG_FORGET, .addr = SEL0, .mask = ALL};
-	struct err e;
 
 	run(be, cpu, REG_RESERVE, SEL0, 0, ALL);
 	run(be, cpu, REG_WRITE, SEL0, 0x4100c0, 0);
@@ -282,9 +278,9 @@ TEST_OF(setup, teardown, left_and_wanted_again, struct bench *b)
 	be->ops->cpu_close(cpu);
 	for (unsigned i = 0; i < 2; i++) {
 		cpu = open_cpu(be, 2);
-		assert_int_equal(be->ops->run(cpu, &reserve, 1, &e), 0);
-		assert_int_equal(e.no, ENXIO);
-		assert_int_equal(be->ops->run(cpu, &forget, 1, &e), 1);
+		assert_int_equal(be->ops->run(cpu, &reserve, 1, &why), 0);
+		assert_int_equal(why.no, ENXIO);
+		assert_int_equal(be->ops->run(cpu, &forget, 1, &why), 1);
 		be->ops->cpu_close(cpu);
 		assert_true(is_unrestored(be, 2));
 	}
@@ -425,11 +421,10 @@ TEST_OF(setup, teardown, killed_same_pid, struct bench *b)
 TEST_OF(setup, teardown, killed_then_refused, struct bench *b)
 {
 	struct backend *be = NULL;
-	struct err e;
 
 	killed_daemon(b);
 	b->f->write_rc = -EPERM;
-	assert_int_equal(msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &e), -EPERM);
+	assert_int_equal(msr_backend_new(&msr_backend_ops, &b->f->io, &b->conf, &be, &why), -EPERM);
 	assert_int_equal(files_in(b->run), 1);
 	b->f->write_rc = 0;
 	be = open_backend(b);
@@ -659,28 +654,29 @@ TEST_OF(setup, teardown, run_dir, struct bench *b)
 {
 	char link[64];
 	struct journal *j;
-	struct err e;
 
-	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &why), 0);
 	/* A second one of the same process has the same name. */
 	{
 		struct journal *second;
 
-		assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &second, &e), -EEXIST);
+		assert_int_equal(
+			journal_open(b->run, b->dev, &ignore, NULL, &second, &why), -EEXIST);
 	}
 	journal_close(j, false);
 	assert_int_equal(chmod(b->run, 0720), 0);
-	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &why), -EPERM);
 	assert_int_equal(chmod(b->run, 0702), 0);
-	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), -EPERM);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &why), -EPERM);
 	assert_int_equal(chmod(b->run, 0700), 0);
 	snprintf(link, sizeof(link), "%s/link", b->top);
 	assert_int_equal(symlink(b->run, link), 0);
-	assert_true(journal_open(link, b->dev, &ignore, NULL, &j, &e) < 0);
-	assert_true(e.no == ELOOP || e.no == ENOTDIR);
+	assert_true(journal_open(link, b->dev, &ignore, NULL, &j, &why) < 0);
+	assert_true(why.no == ELOOP || why.no == ENOTDIR);
 	assert_int_equal(unlink(link), 0);
-	assert_int_equal(journal_open("/nonexistent/run", b->dev, &ignore, NULL, &j, &e), -ENOENT);
-	assert_int_equal(journal_open(b->run, "/nonexistent", &ignore, NULL, &j, &e), -ENOENT);
+	assert_int_equal(
+		journal_open("/nonexistent/run", b->dev, &ignore, NULL, &j, &why), -ENOENT);
+	assert_int_equal(journal_open(b->run, "/nonexistent", &ignore, NULL, &j, &why), -ENOENT);
 	journal_close(NULL, false);
 }
 
@@ -702,17 +698,16 @@ TEST_OF(setup, teardown, failed_open, struct bench *b)
 	static const struct journal_ops refuse = {ignore_entries, refuse_transfer};
 	struct journal *j = NULL;
 	unsigned before = open_files();
-	struct err e;
 
-	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &e), -ENOSPC);
+	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &why), -ENOSPC);
 	assert_null(j);
 	assert_int_equal(files_in(b->run), 0);
 	assert_int_equal(open_files(), before);
-	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &why), 0);
 	journal_close(j, false);
 	killed_daemon(b);
 	before = open_files();
-	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &e), -ENOSPC);
+	assert_int_equal(journal_open(b->run, b->dev, &refuse, NULL, &j, &why), -ENOSPC);
 	assert_int_equal(files_in(b->run), 1);
 	assert_int_equal(open_files(), before);
 	assert_int_equal(unfinished(b), 1);
@@ -724,7 +719,6 @@ TEST_OF(setup, teardown, foreign_names, struct bench *b)
 	static const char *const names[] = {"journal.1x", "journal.", "journal.01", "notes"};
 	char path[96];
 	struct journal *j;
-	struct err e;
 
 	assert_int_equal(mkdir(b->run, 0700), 0);
 	for (unsigned i = 0; i < COUNT(names); i++) {
@@ -738,7 +732,7 @@ TEST_OF(setup, teardown, foreign_names, struct bench *b)
 	snprintf(path, sizeof(path), "%s/journal.3", b->run);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &e), 0);
+	assert_int_equal(journal_open(b->run, b->dev, &ignore, NULL, &j, &why), 0);
 	journal_close(j, false);
 	assert_int_equal(files_in(b->run), 7);
 }

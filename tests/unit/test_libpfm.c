@@ -162,11 +162,10 @@ TEST(every_event)
 {
 	unsigned pmus = 0;
 	struct event_code code;
-	struct err e;
 
 	/* The first name initializes libpfm4 as pfm does it. */
 	assert_int_equal(
-		libpfm_encode(PFM_ENCODING_NONE, slice_of("none::NONE"), &code, &e), -ENOENT);
+		libpfm_encode(PFM_ENCODING_NONE, slice_of("none::NONE"), &code, &why), -ENOENT);
 	for (int p = 0; p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t info = {.size = sizeof(info)};
 		struct walk w;

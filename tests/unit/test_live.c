@@ -96,8 +96,7 @@ TEST(given_up)
 	WANT(&w, 0, keep(&w, 0, &page));
 	WANT(&w, 0, keep(&w, 0, &page));
 	WANT_EQ(&w, w.ctx.live.npages, 1);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	WANT(&w, 0, keep(&w, 0, &other));
 	want_page(&w, 0, &other, 1);
 	WANT_EQ(&w, page.active, 0);
@@ -120,8 +119,7 @@ TEST(lost)
 	world_open(&w, world_models);
 	world_program(&w, FROM);
 	WANT(&w, 0, keep(&w, 0, &page));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	world_poke(&w, w.model->pmd[0].selector, w.model->pmd[0].thief);
 	WANT(&w, -EIO, world_read(&w, true, w.model->pmd[0].num, &count));
 	assert_int_equal(pfm_live_read(&page, row_of(&w, 0), 0, &count), -1);
@@ -204,8 +202,7 @@ TEST(no_ticks)
 	world_open(&w, world_models);
 	w.limits.tick_ns = MS;
 	WANT(&w, 0, world_command(&w, &cmd));
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	hw_advance(w.hw, 2 * MS);
 	WANT(&w, 0, world_do(&w, CMD_POLL));
 	assert_true(ctx_wake(&w.ctx).live_at > hw_now(w.hw));

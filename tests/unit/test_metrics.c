@@ -24,10 +24,9 @@ TEST(lines)
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const struct metric *want = &cases[i].metric;
 		struct metric_list list;
-		struct err e;
 
-		if (metrics_parse(slice_of(cases[i].text), &pmu, &list, &e) < 0)
-			fail_msg("'%s': %s", cases[i].text, e.text);
+		if (metrics_parse(slice_of(cases[i].text), &pmu, &list, &why) < 0)
+			fail_msg("'%s': %s", cases[i].text, why.text);
 		assert_int_equal(list.n, 1);
 		assert_false(list.threads);
 		assert_int_equal(list.metric[0].set, want->set);
@@ -41,15 +40,14 @@ TEST(lines)
 TEST(several_lines)
 {
 	struct metric_list list;
-	struct err e;
 
-	assert_int_equal(metrics_parse(slice_of(""), &pmu, &list, &e), 0);
+	assert_int_equal(metrics_parse(slice_of(""), &pmu, &list, &why), 0);
 	assert_int_equal(list.n, 0);
-	assert_int_equal(metrics_parse(slice_of("threads\npmd0 a\npmd0 b"), &pmu, &list, &e), 0);
+	assert_int_equal(metrics_parse(slice_of("threads\npmd0 a\npmd0 b"), &pmu, &list, &why), 0);
 	assert_int_equal(list.n, 2);
 	assert_true(list.threads);
-	assert_int_equal(metrics_parse(slice_of("pmd0 a\n\npmd0 b"), &pmu, &list, &e), -EINVAL);
-	assert_true(strncmp(e.text, "line 2: ", 8) == 0);
+	assert_int_equal(metrics_parse(slice_of("pmd0 a\n\npmd0 b"), &pmu, &list, &why), -EINVAL);
+	assert_true(strncmp(why.text, "line 2: ", 8) == 0);
 }
 
 TEST(refused)
@@ -82,11 +80,10 @@ TEST(refused)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		struct metric_list list;
-		struct err e;
 
 		assert_int_equal(
-			metrics_parse(slice_of(cases[i].text), &pmu, &list, &e), -cases[i].no);
-		assert_non_null(strstr(e.text, cases[i].word));
+			metrics_parse(slice_of(cases[i].text), &pmu, &list, &why), -cases[i].no);
+		assert_non_null(strstr(why.text, cases[i].word));
 	}
 }
 
@@ -95,22 +92,21 @@ TEST(limits)
 	char name[METRIC_NAME + 1], line[METRIC_NAME + METRIC_HELP + 20];
 	struct metric_list *list = calloc(1, sizeof(*list));
 	TEXT_CLEANUP struct text text = {0};
-	struct err e;
 
 	memset(name, 'a', sizeof(name));
 	name[METRIC_NAME - 1] = '\0';
 	snprintf(line, sizeof(line), "pmd0 %s \"%*s\"", name, METRIC_HELP - 1, "");
-	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &e), 0);
+	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &why), 0);
 	snprintf(line, sizeof(line), "pmd0 %s \"%*s\"", name, METRIC_HELP, "");
-	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &e), -EINVAL);
+	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &why), -EINVAL);
 	snprintf(line, sizeof(line), "pmd0 %sa", name);
-	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &e), -EINVAL);
+	assert_int_equal(metrics_parse(slice_of(line), &pmu, list, &why), -EINVAL);
 	for (unsigned i = 0; i < METRICS_MAX; i++)
 		text_printf(&text, "pmd0 n%u\n", i);
-	assert_int_equal(metrics_parse((struct slice){text.p, text.n}, &pmu, list, &e), 0);
+	assert_int_equal(metrics_parse((struct slice){text.p, text.n}, &pmu, list, &why), 0);
 	assert_int_equal(list->n, METRICS_MAX);
 	text_printf(&text, "pmd0 m\n");
-	assert_int_equal(metrics_parse((struct slice){text.p, text.n}, &pmu, list, &e), -EINVAL);
+	assert_int_equal(metrics_parse((struct slice){text.p, text.n}, &pmu, list, &why), -EINVAL);
 	free(list);
 }
 

@@ -33,12 +33,11 @@ static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	const struct backend_conf conf = {0};
-	struct err e;
 
 	b->f = fake_new();
-	if (open_fake(b->f, &conf, &b->be, &e) < 0)
-		fail_msg("%s", e.text);
-	assert_int_equal(b->be->ops->cpu_open(b->be, 1, &b->c, &e), 0);
+	if (open_fake(b->f, &conf, &b->be, &why) < 0)
+		fail_msg("%s", why.text);
+	assert_int_equal(b->be->ops->cpu_open(b->be, 1, &b->c, &why), 0);
 	b->f->nlog = b->f->nreads = 0;
 	*state = b;
 	return 0;
@@ -92,10 +91,9 @@ TEST_OF(setup, teardown, run, struct bench *b)
 		{.addr = GLOBAL, .verb = REG_UPDATE, .value = 1, .mask = 1},
 	};
 	unsigned long long reads = b->be->stats.reads, writes = b->be->stats.writes;
-	struct err e;
 
 	*reg(b, GLOBAL) = 1ull << 48;
-	assert_int_equal(b->be->ops->run(b->c, ops, 4, &e), 4);
+	assert_int_equal(b->be->ops->run(b->c, ops, 4, &why), 4);
 	assert_int_equal(*reg(b, SEL0), 0x4300c0);
 	assert_int_equal(ops[2].value, 0xffff00000000);
 	assert_int_equal(*reg(b, GLOBAL), 1ull << 48 | 1);
@@ -168,13 +166,12 @@ TEST_OF(setup, teardown, stops_at_failure, struct bench *b)
 		{.addr = SEL0 + 1, .verb = REG_WRITE, .value = 1},
 		{.addr = SEL0 + 2, .verb = REG_WRITE, .value = 1},
 	};
-	struct err e;
 
 	b->f->fault_addr = SEL0 + 1;
 	b->f->fault_rc = -EIO;
-	assert_int_equal(b->be->ops->run(b->c, ops, 3, &e), 1);
-	assert_int_equal(e.no, EIO);
-	assert_non_null(strstr(e.text, "CPU 1: PERFEVTSEL1 (MSR 0x187)"));
+	assert_int_equal(b->be->ops->run(b->c, ops, 3, &why), 1);
+	assert_int_equal(why.no, EIO);
+	assert_non_null(strstr(why.text, "CPU 1: PERFEVTSEL1 (MSR 0x187)"));
 	assert_int_equal(*reg(b, SEL0 + 2), 0);
 
 	assert_int_equal(run_verb(b, REG_READ, SEL0 + 1, 0, 0), -EIO);
@@ -371,20 +368,19 @@ TEST_OF(setup, teardown, pmu_owner, struct bench *b)
 TEST_OF(setup, teardown, cpus, struct bench *b)
 {
 	struct backend_cpu *c;
-	struct err e;
 
 	assert_string_equal(b->be->ops->name, "msr");
 	assert_int_equal(b->be->ops->cpu_limit(b->be), FAKE_CPUS);
 	assert_int_equal(b->be->ops->now(b->be), 42);
 	b->f->offline[2] = true;
 	assert_false(b->be->ops->cpu_online(b->be, 2));
-	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &e), -ENXIO);
-	assert_int_equal(b->be->ops->cpu_open(b->be, FAKE_CPUS, &c, &e), -ENXIO);
+	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &why), -ENXIO);
+	assert_int_equal(b->be->ops->cpu_open(b->be, FAKE_CPUS, &c, &why), -ENXIO);
 	/* it comes back as a CPU with two counters less */
 	b->f->offline[2] = false;
 	b->f->perfmon[2][0] = 0x07300204;
-	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "CPU 2"));
+	assert_int_equal(b->be->ops->cpu_open(b->be, 2, &c, &why), -ENODEV);
+	assert_non_null(strstr(why.text, "CPU 2"));
 }
 
 /* Opening alone: what it makes of machines that have no PMU, or several. */
@@ -408,12 +404,11 @@ TEST(open_hybrid)
 	struct reg_op write = {.addr = SEL0 + 3, .verb = REG_WRITE, .value = 0x4300c0};
 	struct backend_cpu *c;
 	struct backend *be;
-	struct err e;
 
 	f->perfmon[2][0] = 0x07280204;
 	f->perfmon[3][0] = 0x07300204;
 	f->offline[0] = true;
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	assert_int_equal(be->types->n, 3);
 	assert_string_equal(be->pmu->name, "intel_arch_v4");
 	assert_int_equal(be->pmu->npmds, 7);
@@ -424,35 +419,35 @@ TEST(open_hybrid)
 	assert_int_equal(be->ops->cpu_pmu(be, 2)->counter_width, 40);
 	assert_int_equal(be->ops->cpu_pmu(be, 3)->lacks_pmcs, 0xc);
 	/* Whatever the daemon asks for, there is no such register. */
-	assert_int_equal(be->ops->cpu_open(be, 3, &c, &e), 0);
-	assert_int_equal(be->ops->run(c, &write, 1, &e), 0);
-	assert_int_equal(e.no, EPERM);
+	assert_int_equal(be->ops->cpu_open(be, 3, &c, &why), 0);
+	assert_int_equal(be->ops->run(c, &write, 1, &why), 0);
+	assert_int_equal(why.no, EPERM);
 	be->ops->cpu_close(c);
-	assert_int_equal(be->ops->cpu_open(be, 1, &c, &e), 0);
+	assert_int_equal(be->ops->cpu_open(be, 1, &c, &why), 0);
 	f->nlog = 0;
-	be->ops->run(c, &write, 1, &e);
+	be->ops->run(c, &write, 1, &why);
 	assert_int_equal(f->nlog, 1);
 	be->ops->cpu_close(c);
 
 	/* Known once it is online. */
 	assert_null(be->ops->cpu_pmu(be, 0));
 	f->offline[0] = false;
-	assert_int_equal(be->ops->cpu_open(be, 0, &c, &e), 0);
+	assert_int_equal(be->ops->cpu_open(be, 0, &c, &why), 0);
 	assert_string_equal(be->ops->cpu_pmu(be, 0)->type, "cpu");
 	be->ops->cpu_close(c);
 	/* Of no type that is described. */
 	f->perfmon[0][0] = 0x07300304;
-	assert_int_equal(be->ops->cpu_open(be, 0, &c, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "restart perfmonfs"));
+	assert_int_equal(be->ops->cpu_open(be, 0, &c, &why), -ENODEV);
+	assert_non_null(strstr(why.text, "restart perfmonfs"));
 	be->ops->close(be);
 	f->nfreed = 0;
 
 	/* As many types as there can be; a description for all makes them one. */
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	assert_int_equal(be->types->n, 4);
 	be->ops->close(be);
 	f->nfreed = 0;
-	assert_int_equal(try_open(f, "intel_arch_v2", &be, &e), 0);
+	assert_int_equal(try_open(f, "intel_arch_v2", &be, &why), 0);
 	assert_null(be->types);
 	be->ops->close(be);
 	fake_destroy(f);
@@ -462,25 +457,24 @@ TEST(open_probe)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
-	struct err e;
 
 	*fake_reg(f, 0, CTR0) = 0x1234;
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	assert_int_equal(*fake_reg(f, 0, CTR0), 0x1234);
 	assert_int_equal(f->nlog, 2);
 	be->ops->close(be);
 	f->nfreed = 0;
 
 	f->forgets = true;
-	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "--backend=perf"));
+	assert_int_equal(try_open(f, NULL, &be, &why), -ENODEV);
+	assert_non_null(strstr(why.text, "--backend=perf"));
 	f->forgets = false;
 	f->write_rc = -EPERM;
-	assert_int_equal(try_open(f, NULL, &be, &e), -EPERM);
+	assert_int_equal(try_open(f, NULL, &be, &why), -EPERM);
 	f->write_rc = 0;
 	f->fault_addr = SEL0;
 	f->fault_rc = -EIO;
-	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
+	assert_int_equal(try_open(f, NULL, &be, &why), -ENODEV);
 	fake_destroy(f);
 }
 
@@ -489,22 +483,21 @@ TEST(open_probe_spares)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
-	struct err e;
 
 	*fake_reg(f, 0, SEL0) = 0x53003c;
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	be->ops->close(be);
 	assert_int_equal(f->log[0].addr, 0x4c2);
 	f->nlog = f->nfreed = 0;
 	for (unsigned i = 0; i < 4; i++)
 		*fake_reg(f, 0, SEL0 + i) = 0x53003c;
 	*fake_reg(f, 0, FIXED_CTRL) = 0x0b;
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	be->ops->close(be);
 	assert_int_equal(f->log[0].addr, 0x30a);
 	f->nlog = f->nfreed = 0;
 	*fake_reg(f, 0, FIXED_CTRL) = 0xbbb;
-	assert_int_equal(try_open(f, NULL, &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), 0);
 	be->ops->close(be);
 	assert_int_equal(f->nlog, 0);
 	fake_destroy(f);
@@ -514,17 +507,16 @@ TEST(open_none)
 {
 	struct fake *f = fake_new();
 	struct backend *be;
-	struct err e;
 
-	assert_int_equal(try_open(f, "no_such", &be, &e), -ENODEV);
+	assert_int_equal(try_open(f, "no_such", &be, &why), -ENODEV);
 	memset(f->perfmon, 0, sizeof(f->perfmon));
-	assert_int_equal(try_open(f, NULL, &be, &e), -ENODEV);
-	assert_int_equal(try_open(f, "intel_arch_v2", &be, &e), 0);
+	assert_int_equal(try_open(f, NULL, &be, &why), -ENODEV);
+	assert_int_equal(try_open(f, "intel_arch_v2", &be, &why), 0);
 	assert_int_equal(be->pmu->npmds, 5);
 	be->ops->close(be);
 	f->nfreed = 0;
 	memset(f->offline, true, sizeof(f->offline));
-	assert_int_equal(try_open(f, NULL, &be, &e), -ENXIO);
+	assert_int_equal(try_open(f, NULL, &be, &why), -ENXIO);
 	fake_destroy(f);
 }
 
@@ -560,13 +552,12 @@ TEST(io_file)
 	const uint64_t value = 0x1122334455667788;
 	uint32_t out[4];
 	struct msr_io *io;
-	struct err e;
 	uint64_t v;
 	int h;
 
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(msr_io_file(dir, &io, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "modprobe msr"));
+	assert_int_equal(msr_io_file(dir, &io, &why), -ENOENT);
+	assert_non_null(strstr(why.text, "modprobe msr"));
 	snprintf(path, sizeof(path), "%s/3", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	snprintf(path, sizeof(path), "%s/4", dir);
@@ -574,18 +565,18 @@ TEST(io_file)
 	make_file(dir, "3/msr", 0x186, &value, sizeof(value));
 	make_file(dir, "3/cpuid", 10 + (2ll << 32), leaf, sizeof(leaf));
 	make_file(dir, "microcode", 0, "", 0);
-	assert_int_equal(msr_io_file(dir, &io, &e), 0);
+	assert_int_equal(msr_io_file(dir, &io, &why), 0);
 	assert_false(io->kernel);
 	assert_int_equal(io->ops->cpu_limit(io), 5);
 	assert_true(io->ops->cpu_online(io, 3));
 	assert_false(io->ops->cpu_online(io, 2));
-	assert_int_equal(io->ops->open(io, 2, &e), -ENXIO);
-	assert_int_equal(io->ops->open(io, 4, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "modprobe msr"));
-	assert_int_equal(io->ops->cpuid(io, 4, 0, 0, out, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "modprobe cpuid"));
+	assert_int_equal(io->ops->open(io, 2, &why), -ENXIO);
+	assert_int_equal(io->ops->open(io, 4, &why), -ENOENT);
+	assert_non_null(strstr(why.text, "modprobe msr"));
+	assert_int_equal(io->ops->cpuid(io, 4, 0, 0, out, &why), -ENOENT);
+	assert_non_null(strstr(why.text, "modprobe cpuid"));
 
-	h = io->ops->open(io, 3, &e);
+	h = io->ops->open(io, 3, &why);
 	assert_true(h >= 0);
 	assert_int_equal(io->ops->read(io, h, 0x186, &v), 0);
 	assert_int_equal(v, value);
@@ -594,9 +585,9 @@ TEST(io_file)
 	assert_int_equal(v, 5);
 	assert_int_equal(io->ops->read(io, h, 0xc0010008, &v), -EIO);
 	io->ops->close(io, h);
-	assert_int_equal(io->ops->cpuid(io, 3, 10, 2, out, &e), 0);
+	assert_int_equal(io->ops->cpuid(io, 3, 10, 2, out, &why), 0);
 	assert_memory_equal(out, leaf, sizeof(leaf));
-	assert_int_equal(io->ops->cpuid(io, 3, 11, 9, out, &e), -EIO);
+	assert_int_equal(io->ops->cpuid(io, 3, 11, 9, out, &why), -EIO);
 	assert_true(io->ops->now(io) > 0);
 	io->ops->free(io);
 	remove_files(dir, files, COUNT(files));
@@ -623,7 +614,6 @@ TEST(io_file_short)
 	static const char *const files[] = {"0/msr", "0"};
 	char dir[] = "/tmp/test_msr.XXXXXX", path[64];
 	struct msr_io *io;
-	struct err e;
 	int h, status;
 	pid_t pid;
 
@@ -631,8 +621,8 @@ TEST(io_file_short)
 	snprintf(path, sizeof(path), "%s/0", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	make_file(dir, "0/msr", 0, "", 0);
-	assert_int_equal(msr_io_file(dir, &io, &e), 0);
-	h = io->ops->open(io, 0, &e);
+	assert_int_equal(msr_io_file(dir, &io, &why), 0);
+	h = io->ops->open(io, 0, &why);
 	assert_true(h >= 0);
 	pid = fork();
 	if (pid == 0)

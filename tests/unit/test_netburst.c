@@ -74,8 +74,7 @@ static void program_two(struct world *w)
 
 static uint64_t start(struct world *w)
 {
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	return hw_now(w->hw);
 }
 

@@ -30,8 +30,7 @@ static void arm(struct world *w, unsigned set, unsigned i, uint64_t value, struc
 
 static void run(struct world *w)
 {
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 }
 
 /* @n events happen in pmd@i, and then the worker polls. */

@@ -194,16 +194,15 @@ TEST(preference)
 	struct pfm_event events[] = {
 		event_on(0xf), event_on(0x1000f), event_on(0xf), event_on(0x2), event_on(0x40000)};
 	uint32_t conflict;
-	struct err e;
 	struct event_place places[5];
 
-	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &conflict, &e), 0);
+	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &conflict, &why), 0);
 	assert_int_equal(places[0].row, 0);
 	assert_int_equal(places[1].row, 16);
 	assert_int_equal(places[3].row, 1);
 	assert_int_equal(places[4].row, 18);
 	/* The fixed counter is in use. */
-	assert_int_equal(assign_events(&pmu, events, 2, 0xf, places, &conflict, &e), 0);
+	assert_int_equal(assign_events(&pmu, events, 2, 0xf, places, &conflict, &why), 0);
 	assert_int_equal(places[0].row, 0);
 	assert_int_equal(places[1].row, 1);
 }

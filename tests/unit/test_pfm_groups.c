@@ -59,14 +59,13 @@ TEST(no_value)
 {
 	static const double lost[] = {NAN, 4, 0};
 	struct formula f;
-	struct err e;
 
 	assert_true(isnan(evaluated("a / z")));
 	assert_true(isnan(evaluated("z / z")));
 	assert_true(isnan(evaluated("1 - a / z")));
-	assert_int_equal(formula_parse(slice_of("a * 0"), find, NULL, &f, &e), 0);
+	assert_int_equal(formula_parse(slice_of("a * 0"), find, NULL, &f, &why), 0);
 	assert_true(isnan(formula_eval(&f, lost, 1)));
-	assert_int_equal(formula_parse(slice_of("b-c / seconds"), find, NULL, &f, &e), 0);
+	assert_int_equal(formula_parse(slice_of("b-c / seconds"), find, NULL, &f, &why), 0);
 	assert_true(isnan(formula_eval(&f, lost, 0)));
 	assert_true(isnan(formula_eval(&f, lost, NAN)));
 }
@@ -76,19 +75,19 @@ TEST(formulas_refused)
 	static const char *const wrong[] = {"", "a +", "+ a", "- a", "(a", "a)", "a a", "q", "a-z",
 		"2x", "1.2.3", "a ^ 2", "()", "1e6", "a * / z", ".5"};
 	struct formula f;
-	struct err e;
 	char deep[100];
 
 	for (unsigned i = 0; i < COUNT(wrong); i++)
-		if (formula_parse(slice_of(wrong[i]), find, NULL, &f, &e) != -EINVAL)
+		if (formula_parse(slice_of(wrong[i]), find, NULL, &f, &why) != -EINVAL)
 			fail_msg("%s is accepted", wrong[i]);
 	memset(deep, '(', sizeof(deep));
 	assert_int_equal(
-		formula_parse((struct slice){deep, sizeof(deep)}, find, NULL, &f, &e), -EINVAL);
+		formula_parse((struct slice){deep, sizeof(deep)}, find, NULL, &f, &why), -EINVAL);
 	for (unsigned i = 0; i < sizeof(deep); i++)
 		deep[i] = i % 2 ? '+' : 'a';
 	assert_int_equal(
-		formula_parse((struct slice){deep, sizeof(deep) - 1}, find, NULL, &f, &e), -EINVAL);
+		formula_parse((struct slice){deep, sizeof(deep) - 1}, find, NULL, &f, &why),
+		-EINVAL);
 }
 
 static int parse(struct group_list *list, const char *text, struct err *e)
@@ -239,14 +238,13 @@ static int shipped_encode(
 	struct pfm_event event;
 	struct event_code found;
 	char name[EVENT_TEXT * 2];
-	struct err e;
-	int rc = event_resolve(pmu, text, &event, &e);
+	int rc = event_resolve(pmu, text, &event, &why);
 
 	*code = event.code;
 	if (rc == 0)
 		return 0;
 	snprintf(name, sizeof(name), "%s::%s", model, text);
-	rc = libpfm_encode(pmu->cpu.encoding, slice_of(name), &found, &e);
+	rc = libpfm_encode(pmu->cpu.encoding, slice_of(name), &found, &why);
 	*code = found.code;
 	return rc;
 }

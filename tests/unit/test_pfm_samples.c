@@ -103,11 +103,11 @@ static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint32_
 		data_put(&w, DATA_STACK, &st, sizeof(st.s) + n * sizeof(*frames), NULL, &e), 0);
 }
 
-static void lost(uint32_t kind, const char *why)
+static void lost(uint32_t kind, const char *text)
 {
 	const struct data_lost l = {.count = 1, .kind = kind};
 
-	assert_int_equal(data_put(&w, DATA_LOST, &l, offsetof(struct data_lost, why), why, &e), 0);
+	assert_int_equal(data_put(&w, DATA_LOST, &l, offsetof(struct data_lost, why), text, &e), 0);
 }
 
 static void finish(void)

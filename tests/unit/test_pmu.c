@@ -14,9 +14,8 @@
 static struct pmu named(const char *name)
 {
 	struct pmu pmu;
-	struct err e;
 
-	assert_int_equal(pmu_load(name, &pmu, &e), 0);
+	assert_int_equal(pmu_load(name, &pmu, &why), 0);
 	return pmu;
 }
 
@@ -342,7 +341,6 @@ TEST(detect_no_leaf)
 TEST(families)
 {
 	struct pmu pmu = named("intel_arch_v4");
-	struct err e;
 	int fixed = pmu_find_pmd(&pmu, 17), ctrl = pmu_find_pmc(&pmu, 16);
 
 	assert_string_equal(pmu.model, "Intel architectural");
@@ -376,8 +374,8 @@ TEST(families)
 	assert_int_equal(pmu.global_ctrl, 0xc0000301);
 	assert_int_equal(pmu_writable(&pmu, 0xc0010200), 0x30fffc7ffff);
 
-	assert_int_equal(pmu_load("pentium", &pmu, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "intel_arch_v1"));
+	assert_int_equal(pmu_load("pentium", &pmu, &why), -ENODEV);
+	assert_non_null(strstr(why.text, "intel_arch_v1"));
 }
 
 TEST(questions)
@@ -505,48 +503,44 @@ static const struct {
 
 TEST(validate)
 {
-	struct err e;
-
 	for (unsigned i = 0; pmu_model_name(i); i++) {
 		const char *name = pmu_model_name(i);
 		struct pmu pmu = named(name);
 
 		assert_string_equal(pmu.name, name);
-		if (pmu_validate(&pmu, &e) < 0)
-			fail_msg("%s: %s", name, e.text);
+		if (pmu_validate(&pmu, &why) < 0)
+			fail_msg("%s: %s", name, why.text);
 	}
 	for (unsigned i = 0; i < COUNT(rules); i++) {
 		struct pmu pmu = named("intel_arch_v4");
 
 		rules[i].spoil(&pmu);
-		if (pmu_validate(&pmu, &e) != -EINVAL)
+		if (pmu_validate(&pmu, &why) != -EINVAL)
 			fail_msg("%s is accepted", rules[i].rule);
-		assert_int_equal(e.no, EINVAL);
+		assert_int_equal(why.no, EINVAL);
 	}
 }
 
 TEST(validate_inuse_alone)
 {
 	struct pmu pmu = named("intel_arch_v1");
-	struct err e;
 
 	pmu.inuse = 0x392;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 }
 
 /* The slots of the perf backend are numbers of its own. */
 TEST(validate_perf)
 {
 	struct pmu pmu = named("intel_arch_v1");
-	struct err e;
 
 	for (unsigned i = 0; i < pmu.npmcs; i++)
 		pmu.pmcs[i].addr = i;
 	for (unsigned i = 0; i < pmu.npmds; i++)
 		pmu.pmds[i].addr = pmu.pmds[i].waddr = 100 + i;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	pmu.space = PMU_SPACE_PERF;
-	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	assert_int_equal(pmu_validate(&pmu, &why), 0);
 }
 
 /* Each breaks one rule of NetBurst: PMC 6 is FSB_ESCR0, 23 BPU_CCCR0, both their own rows. */
@@ -591,7 +585,6 @@ static const struct {
 TEST(validate_netburst)
 {
 	struct pmu good = named("netburst"), pmu;
-	struct err e;
 
 	for (unsigned i = 0; i < COUNT(netburst_rules); i++) {
 		struct pmu_pmc *pmc = &pmu.pmcs[netburst_rules[i].row];
@@ -606,26 +599,26 @@ TEST(validate_netburst)
 		pmc->second ^= netburst_rules[i].second;
 		if (netburst_rules[i].addr)
 			pmc->addr = netburst_rules[i].addr;
-		if (pmu_validate(&pmu, &e) != -EINVAL)
+		if (pmu_validate(&pmu, &why) != -EINVAL)
 			fail_msg("rule %s is not applied", netburst_rules[i].rule);
 	}
 	pmu = good;
 	pmu.pmcs[23].escr[2] = 23;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "ESCRs above"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "ESCRs above"));
 	pmu.pmcs[23].escr[2] = PMU_MAX_PMCS;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	pmu = good;
 	pmu.pmcs[2].scope = PMU_SCOPE_THREAD;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "scope="));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "scope="));
 	/* Without a CCCR, its registers are none of a PMU. */
 	pmu = named("intel_arch_v4");
 	pmu.pmcs[0].addr = 0x3a2;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	/* In another address space, there are none. */
 	good.space = PMU_SPACE_PERF;
-	assert_int_equal(pmu_validate(&good, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&good, &why), -EINVAL);
 }
 
 /* Each row of @pmu with @addr in each role: it is refused. */
@@ -635,11 +628,10 @@ static void attack_rows(const struct pmu *good, uint32_t addr)
 	struct pmu_free *f = &pmu.frees[pmu.nfrees++];
 	uint32_t *roles[PMU_MAX_PMCS + 2 * PMU_MAX_PMDS + 4];
 	unsigned n = 0;
-	struct err e;
 
 	for (enum pmu_unit unit = 0; unit < PMU_UNITS; unit++) {
 		*f = (struct pmu_free){.name = "f", .addr = addr, .width = 1, .unit = unit};
-		if (pmu_validate(&pmu, &e) != -EINVAL)
+		if (pmu_validate(&pmu, &why) != -EINVAL)
 			fail_msg("%s: %#x can be read as a unit %d", good->name, addr, unit);
 	}
 	pmu.nfrees--;
@@ -657,11 +649,11 @@ static void attack_rows(const struct pmu *good, uint32_t addr)
 		uint32_t old = *roles[r];
 
 		*roles[r] = addr;
-		if (pmu_validate(&pmu, &e) != -EINVAL)
+		if (pmu_validate(&pmu, &why) != -EINVAL)
 			fail_msg("%s: %#x in role %u", good->name, addr, r);
 		*roles[r] = old;
 	}
-	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	assert_int_equal(pmu_validate(&pmu, &why), 0);
 }
 
 /* In each role, of each row of each model: it is refused, and it is not writable. */
@@ -685,7 +677,6 @@ TEST(extras)
 {
 	struct pmu pmu = named("skylake"), bad = pmu;
 	int rsp = pmu_find_pmc(&pmu, 19), fe = pmu_find_pmc(&pmu, 31);
-	struct err e;
 
 	assert_true(rsp > 0 && fe > 0);
 	assert_int_equal(pmu.pmcs[rsp].addr, 0x1a6);
@@ -694,11 +685,11 @@ TEST(extras)
 	assert_int_equal(pmu_writable(&pmu, 0x3f7), 0x7fff17);
 	assert_int_equal(pmu_enable_bits(&pmu, 0x1a6), 0);
 	bad.pmcs[rsp].enable = 1;
-	assert_int_equal(pmu_validate(&bad, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "only selects"));
+	assert_int_equal(pmu_validate(&bad, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "only selects"));
 	bad = pmu;
 	bad.pmds[0].pmc = (uint16_t)fe; /* Nothing enables it. */
-	assert_int_equal(pmu_validate(&bad, &e), -EINVAL);
+	assert_int_equal(pmu_validate(&bad, &why), -EINVAL);
 	/* Nehalem has one off-core register, numbered as in libpfm3. */
 	pmu = named("nehalem");
 	assert_int_equal(pmu_find_pmc(&pmu, 30), -1);
@@ -745,33 +736,32 @@ TEST(constraints)
 TEST(validate_aliases)
 {
 	struct pmu pmu = named("intel_arch_v3");
-	struct err e;
 
 	pmu.pmds[0].waddr = 0x4c1;
-	assert_int_equal(pmu_validate(&pmu, &e), 0);
+	assert_int_equal(pmu_validate(&pmu, &why), 0);
 	pmu.pmds[0].waddr = 0x4c2;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "another address"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "another address"));
 	pmu.pmds[0].addr = pmu.pmds[0].waddr = 0x4c2;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "PMC1: 0xc2 is the register of PMC0 (0x4c2)"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "PMC1: 0xc2 is the register of PMC0 (0x4c2)"));
 	pmu = named("amd64_ext");
 	pmu.pmcs[5].addr = 0xc0010003;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "0xc0010003 is the register of PERFSEL3 (0xc0010206)"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "0xc0010003 is the register of PERFSEL3 (0xc0010206)"));
 	pmu = named("amd64_ext");
 	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "0xc0010005 is the register of PERFCTR1 (0xc0010203)"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "0xc0010005 is the register of PERFCTR1 (0xc0010203)"));
 	/* A selector whose events have one owner in a package, and a register that is only read. */
 	pmu = named("k8");
 	pmu.pmcs[3].addr = 0xc0010204;
-	assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "0xc0010204 is the register of PERFSEL2 (0xc0010002)"));
+	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "0xc0010204 is the register of PERFSEL2 (0xc0010002)"));
 	for (uint32_t addr = 0xc0010000; addr <= 0xc0010210; addr++) {
 		pmu = named("k8");
 		pmu.frees[pmu.nfrees++] = (struct pmu_free){.name = "f", .addr = addr, .width = 1};
-		assert_int_equal(pmu_validate(&pmu, &e), -EINVAL);
+		assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
 	}
 }
 
@@ -786,11 +776,10 @@ TEST(round_trip)
 		const char *name = pmu_model_name(i);
 		struct pmu pmu = named(name), again;
 		TEXT_CLEANUP struct text one = {0}, two = {0};
-		struct err e;
 
 		pmu_print(&pmu, &one);
-		if (parse(one.p, &again, &e) < 0)
-			fail_msg("%s: %s", name, e.text);
+		if (parse(one.p, &again, &why) < 0)
+			fail_msg("%s: %s", name, why.text);
 		pmu_print(&again, &two);
 		assert_string_equal(one.p, two.p);
 		assert_int_equal(again.npmds, pmu.npmds);
@@ -835,10 +824,10 @@ TEST(round_trip)
 TEST(parse)
 {
 	struct pmu pmu;
-	struct err e;
 
 	assert_int_equal(
-		parse("# note\n\n \t\n" PMC0 HEAD PMD0 "\tglobal  ctrl=0x38f # end", &pmu, &e), 0);
+		parse("# note\n\n \t\n" PMC0 HEAD PMD0 "\tglobal  ctrl=0x38f # end", &pmu, &why),
+		0);
 	assert_string_equal(pmu.model, "A model");
 	assert_int_equal(pmu.global_ctrl, 0x38f);
 	assert_int_equal(pmu.pmds[0].waddr, 0xc1);
@@ -861,10 +850,9 @@ TEST(parse_array)
 					"pmd 16-19 D of=fixed addr=0x309+1 wmask=0xff pmc=16 "
 					"field=0xf<<4\n";
 	struct pmu pmu;
-	struct err e;
 
-	if (parse(text, &pmu, &e) < 0)
-		fail_msg("%s", e.text);
+	if (parse(text, &pmu, &why) < 0)
+		fail_msg("%s", why.text);
 	assert_int_equal(pmu.npmcs, 4);
 	assert_int_equal(pmu.npmds, 5);
 	assert_string_equal(pmu.pmcs[2].name, "S2");
@@ -894,10 +882,9 @@ TEST(builtins)
 
 	for (; pmu_builtins[n].name; n++) {
 		struct pmu pmu;
-		struct err e;
 
-		if (pmu_parse(pmu_builtins[n].text, &pmu, &e) < 0)
-			fail_msg("%s.pmu: %s", pmu_builtins[n].name, e.text);
+		if (pmu_parse(pmu_builtins[n].text, &pmu, &why) < 0)
+			fail_msg("%s.pmu: %s", pmu_builtins[n].name, why.text);
 		assert_string_equal(pmu.name, pmu_builtins[n].name);
 		assert_string_equal(pmu_model_name(n), pmu.name);
 	}
@@ -912,9 +899,8 @@ TEST(virtual)
 	TEXT_CLEANUP struct text printed = {0};
 	struct pmu pmu, again;
 	unsigned builtin = named("p6").nvirtuals;
-	struct err e;
 
-	assert_int_equal(parse(HEAD PMC0 PMD0, &pmu, &e), 0);
+	assert_int_equal(parse(HEAD PMC0 PMD0, &pmu, &why), 0);
 	assert_int_equal(pmu.nvirtuals, builtin);
 	assert_int_equal(pmu_find_virtual(&pmu, PMU_CLOCK), 0);
 	assert_int_equal(pmu_find_virtual(&pmu, PMU_LOAD), 3);
@@ -923,7 +909,7 @@ TEST(virtual)
 	assert_int_equal(pmu_find_virtual(&pmu, 0), -1);
 	assert_int_equal(parse(HEAD "virtual 272 fan  file=/sys/fan # of the case\n"
 				    "\tvirtual 319 Fan.2 file=/x=y\n" PMC0 PMD0,
-				 &pmu, &e),
+				 &pmu, &why),
 		0);
 	assert_int_equal(pmu.nvirtuals, builtin + 2);
 	assert_int_equal(pmu_find_virtual(&pmu, 319), builtin + 1);
@@ -934,7 +920,7 @@ TEST(virtual)
 	pmu_print(&pmu, &printed);
 	assert_non_null(strstr(printed.p, lines));
 	assert_null(strstr(printed.p, "clock"));
-	assert_int_equal(parse(printed.p, &again, &e), 0);
+	assert_int_equal(parse(printed.p, &again, &why), 0);
 	assert_int_equal(again.nvirtuals, builtin + 2);
 	assert_memory_equal(again.virtuals, pmu.virtuals, sizeof(pmu.virtuals));
 }
@@ -1064,15 +1050,14 @@ TEST(parse_bad)
 {
 	static const char nul[] = HEAD PMC0 PMD0 "\0";
 	struct pmu pmu = {.npmcs = 7};
-	struct err e;
 
 	for (unsigned i = 0; i < COUNT(bad); i++) {
-		int rc = parse(bad[i].text, &pmu, &e);
+		int rc = parse(bad[i].text, &pmu, &why);
 
-		if (rc != bad[i].rc || !strstr(e.text, bad[i].says))
-			fail_msg("case %u: %d %s", i, rc, e.text);
+		if (rc != bad[i].rc || !strstr(why.text, bad[i].says))
+			fail_msg("case %u: %d %s", i, rc, why.text);
 	}
-	assert_int_equal(pmu_parse((struct slice){nul, sizeof(nul)}, &pmu, &e), -EINVAL);
+	assert_int_equal(pmu_parse((struct slice){nul, sizeof(nul)}, &pmu, &why), -EINVAL);
 	assert_int_equal(pmu.npmcs, 7);
 }
 
@@ -1081,26 +1066,25 @@ TEST(parse_too_many)
 {
 	TEXT_CLEANUP struct text t = {0};
 	struct pmu pmu;
-	struct err e;
 
 	text_printf(&t, HEAD);
 	for (int i = 0; i <= PMU_MAX_PMCS; i++)
 		text_printf(
 			&t, "pmc %d S%d addr=0x186 default=0 reserved=0 enable=0 kernel=0\n", i, i);
-	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 64"));
+	assert_int_equal(parse(t.p, &pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0);
 	for (int i = 0; i <= PMU_MAX_PMDS; i++)
 		text_printf(&t, "pmd %d C%d addr=0xc1 width=40 wmask=1 pmc=0\n", i, i);
-	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 64"));
+	assert_int_equal(parse(t.p, &pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "more than 64"));
 	text_clear(&t);
 	text_printf(&t, HEAD PMC0 PMD0);
 	for (int i = 0; i <= PMU_MAX_VIRTUALS; i++)
 		text_printf(&t, "virtual %d V file=/x\n", PMU_FIRST_FILE + i);
-	assert_int_equal(parse(t.p, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "more than 19"));
+	assert_int_equal(parse(t.p, &pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "more than 19"));
 }
 
 static const struct leaves core = {
@@ -1112,13 +1096,12 @@ TEST(types)
 	CLEANUP_FREE struct pmu_types *t = NULL;
 	struct pmu big, small;
 	const struct pmu *raw[] = {&big, &small}, *both;
-	struct err e;
 
-	assert_int_equal(detect(&core, &big, &e), 0);
-	assert_int_equal(detect(&atom, &small, &e), 0);
+	assert_int_equal(detect(&core, &big, &why), 0);
+	assert_int_equal(detect(&atom, &small, &why), 0);
 	assert_true(pmu_same(&big, &big));
 	assert_false(pmu_same(&big, &small));
-	assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+	assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
 	assert_string_equal(t->of[1].type, "cpu");
 	assert_string_equal(t->of[2].type, "cpu2");
 	assert_string_equal(t->of[0].type, "cpu+cpu2");
@@ -1151,7 +1134,7 @@ TEST(types)
 	/* Of one vendor and another: nothing in common. */
 	small = named("amd64");
 	free(take_ptr(&t));
-	assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+	assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
 	for (unsigned p = 0; p < t->of[3].npmcs; p++)
 		assert_true(t->of[3].lacks_pmcs >> p & 1);
 	for (unsigned d = 0; d < t->of[3].npmds; d++)
@@ -1161,8 +1144,8 @@ TEST(types)
 	free(take_ptr(&t));
 	small = big;
 	small.pmcs[1].def = 0x100;
-	assert_int_equal(pmu_types_new(raw, 2, &t, &e), -ENODEV);
-	assert_non_null(strstr(e.text, "pmc1"));
+	assert_int_equal(pmu_types_new(raw, 2, &t, &why), -ENODEV);
+	assert_non_null(strstr(why.text, "pmc1"));
 	assert_null(t);
 }
 
@@ -1228,14 +1211,13 @@ TEST(detect_hybrid)
 {
 	const struct pmu *raw[2];
 	struct pmu pmu, last;
-	struct err e;
 
-	assert_int_equal(detect(&core, &last, &e), 0);
+	assert_int_equal(detect(&core, &last, &why), 0);
 	for (unsigned i = 0; i < COUNT(hybrids); i++) {
 		CLEANUP_FREE struct pmu_types *t = NULL;
 
-		if (detect(&hybrids[i].cpu, &pmu, &e) < 0)
-			fail_msg("%s: %s", hybrids[i].what, e.text);
+		if (detect(&hybrids[i].cpu, &pmu, &why) < 0)
+			fail_msg("%s: %s", hybrids[i].what, why.text);
 		if (count_of(&pmu, 0, 16) != hybrids[i].gp ||
 			count_of(&pmu, 16, 32) != hybrids[i].fixed)
 			fail_msg("%s: %u and %u counters", hybrids[i].what, count_of(&pmu, 0, 16),
@@ -1243,7 +1225,7 @@ TEST(detect_hybrid)
 		assert_int_equal(pmu.core, hybrids[i].cpu.core);
 		raw[0] = &pmu;
 		raw[1] = &last;
-		assert_int_equal(pmu_types_new(raw, 2, &t, &e), 0);
+		assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
 		assert_string_equal(t->of[1].type, hybrids[i].type);
 	}
 }
@@ -1262,29 +1244,28 @@ TEST(load)
 {
 	char dir[] = "/tmp/test_pmu.XXXXXX", path[64];
 	struct pmu pmu;
-	struct err e;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pmu", dir);
-	assert_int_equal(pmu_load(path, &pmu, &e), -ENOENT);
+	assert_int_equal(pmu_load(path, &pmu, &why), -ENOENT);
 	put_file(path, 0644, HEAD PMC0 PMD0);
-	assert_int_equal(pmu_load(path, &pmu, &e), 0);
+	assert_int_equal(pmu_load(path, &pmu, &why), 0);
 	assert_string_equal(pmu.name, "x");
 	assert_int_equal(chmod(path, 0664), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	assert_int_equal(pmu_load(path, &pmu, &why), -EPERM);
 	assert_int_equal(chmod(path, 0646), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	assert_int_equal(pmu_load(path, &pmu, &why), -EPERM);
 	put_file(path, 0600, HEAD "oops\n");
-	assert_int_equal(pmu_load(path, &pmu, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "/pmu: line 3"));
+	assert_int_equal(pmu_load(path, &pmu, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "/pmu: line 3"));
 	assert_int_equal(truncate(path, 65537), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -EFBIG);
-	assert_int_equal(pmu_load(dir, &pmu, &e), -EPERM);
-	assert_int_equal(pmu_load("amd64", &pmu, &e), 0);
+	assert_int_equal(pmu_load(path, &pmu, &why), -EFBIG);
+	assert_int_equal(pmu_load(dir, &pmu, &why), -EPERM);
+	assert_int_equal(pmu_load("amd64", &pmu, &why), 0);
 	if (geteuid() == 0) {
 		put_file(path, 0600, HEAD PMC0 PMD0);
 		assert_int_equal(chown(path, 1, 1), 0);
-		assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+		assert_int_equal(pmu_load(path, &pmu, &why), -EPERM);
 	}
 	unlink(path);
 	rmdir(dir);
@@ -1295,26 +1276,25 @@ TEST(load_virtual)
 {
 	char dir[] = "/tmp/test_pmu.XXXXXX", path[64], file[64], text[512];
 	struct pmu pmu;
-	struct err e;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pmu", dir);
 	snprintf(file, sizeof(file), "%s/number", dir);
 	snprintf(text, sizeof(text), HEAD PMC0 PMD0 "virtual 300 n file=%s\n", file);
 	put_file(path, 0644, text);
-	assert_int_equal(pmu_load(path, &pmu, &e), -ENOENT);
-	assert_non_null(strstr(e.text, file));
+	assert_int_equal(pmu_load(path, &pmu, &why), -ENOENT);
+	assert_non_null(strstr(why.text, file));
 	put_file(file, 0644, "no number yet");
-	assert_int_equal(pmu_load(path, &pmu, &e), 0);
+	assert_int_equal(pmu_load(path, &pmu, &why), 0);
 	assert_int_equal(pmu.virtuals[pmu_find_virtual(&pmu, 300)].num, 300);
 	assert_int_equal(chmod(file, 0600), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
-	assert_non_null(strstr(e.text, "all users"));
+	assert_int_equal(pmu_load(path, &pmu, &why), -EPERM);
+	assert_non_null(strstr(why.text, "all users"));
 	assert_int_equal(chmod(file, 0666), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -EPERM);
+	assert_int_equal(pmu_load(path, &pmu, &why), -EPERM);
 	unlink(file);
 	assert_int_equal(symlink("/proc/uptime", file), 0);
-	assert_int_equal(pmu_load(path, &pmu, &e), -ELOOP);
+	assert_int_equal(pmu_load(path, &pmu, &why), -ELOOP);
 	unlink(file);
 	unlink(path);
 	rmdir(dir);
@@ -1378,7 +1358,6 @@ TEST(load_dir)
 	unsigned n = 0;
 	struct leaves other = cpu;
 	struct pmu pmu;
-	struct err e;
 
 	while (pmu_model_name(n))
 		n++;
@@ -1387,44 +1366,43 @@ TEST(load_dir)
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
 		put_file(path, i == 5 ? 0666 : 0644, files[i][1]);
 	}
-	assert_int_equal(detect(&cpu, &pmu, &e), 0);
+	assert_int_equal(detect(&cpu, &pmu, &why), 0);
 	assert_string_equal(pmu.name, "amd64");
 	assert_int_equal(chmod(dir, 0777), 0);
-	assert_int_equal(pmu_load_dir(dir, &e), -EPERM);
+	assert_int_equal(pmu_load_dir(dir, &why), -EPERM);
 	assert_int_equal(chmod(dir, 0755), 0);
-	assert_int_equal(pmu_load_dir(dir, &e), 0);
+	assert_int_equal(pmu_load_dir(dir, &why), 0);
 	assert_string_equal(pmu_model_name(n), "dir_a");
 	assert_string_equal(pmu_model_name(n + 1), "dir_b");
 	assert_null(pmu_model_name(n + 2));
-	assert_int_equal(pmu_load("dir_b", &pmu, &e), 0);
+	assert_int_equal(pmu_load("dir_b", &pmu, &why), 0);
 	assert_string_equal(pmu.model, "B");
 	/* It names the model of the CPU, which the built-in description does not. */
-	assert_int_equal(detect(&cpu, &pmu, &e), 0);
+	assert_int_equal(detect(&cpu, &pmu, &why), 0);
 	assert_string_equal(pmu.name, "dir_a");
 	other.eax1 = 0x1200f20; /* Model 2. */
-	assert_int_equal(detect(&other, &pmu, &e), 0);
+	assert_int_equal(detect(&other, &pmu, &why), 0);
 	assert_string_equal(pmu.name, "amd64");
 	for (unsigned i = 0; i < COUNT(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
 		unlink(path);
 	}
 	rmdir(dir);
-	assert_int_equal(pmu_load_dir(dir, &e), 0);
+	assert_int_equal(pmu_load_dir(dir, &why), 0);
 }
 
 /* Of each thing as many as there may be. */
 TEST(validate_most)
 {
 	struct pmu pmu = named("intel_arch_v4");
-	struct err e;
 
 	for (unsigned i = 0; pmu.nvirtuals < PMU_MAX_VIRTUALS; i++)
 		add_file(&pmu, PMU_FIRST_FILE + i, "/x");
 	for (unsigned i = pmu.nevents; i < PMU_MAX_EVENTS; i++)
 		pmu.events[i] = pmu.events[0];
 	pmu.nevents = PMU_MAX_EVENTS;
-	if (pmu_validate(&pmu, &e) < 0)
-		fail_msg("%s", e.text);
+	if (pmu_validate(&pmu, &why) < 0)
+		fail_msg("%s", why.text);
 }
 
 /* What follows the last register is none, whatever its number. */

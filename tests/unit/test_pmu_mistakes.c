@@ -298,20 +298,19 @@ TEST(mistakes)
 {
 	TEXT_CLEANUP struct text said = {0};
 	struct pmu pmu;
-	struct err e;
 
 	for (unsigned i = 0; i < COUNT(mistakes); i++) {
 		struct slice text = slice_of(mistakes[i].text);
-		char first[sizeof(e.text) + 8];
+		char first[sizeof(why.text) + 8];
 
 		text_clear(&said);
 		assert_true(pmu_parse_check(text, tell, &said) > 0);
 		assert_string_equal(said.p, mistakes[i].says);
 		/* The daemon tells the first. */
-		assert_true(pmu_parse(text, &pmu, &e) < 0);
-		assert_true(slice_starts(slice_of(e.text), "line "));
-		snprintf(first, sizeof(first), "%s\n", e.text + strlen("line "));
-		if (strlen(e.text) < sizeof(e.text) - 1)
+		assert_true(pmu_parse(text, &pmu, &why) < 0);
+		assert_true(slice_starts(slice_of(why.text), "line "));
+		snprintf(first, sizeof(first), "%s\n", why.text + strlen("line "));
+		if (strlen(why.text) < sizeof(why.text) - 1)
 			assert_true(slice_starts(slice_of(said.p), first));
 	}
 }
@@ -332,16 +331,15 @@ TEST(long_list)
 	static char word[] = "a_word_of_thirty_characters___";
 	const char *words[33] = {NULL};
 	struct key key = {"k", KEY_WORD, .words = words};
-	struct err e;
 
 	for (unsigned i = 0; i < 32; i++)
 		words[i] = word;
-	assert_int_equal(key_parse_line(slice_of("k=x"), &key, 1, &e), -EINVAL);
+	assert_int_equal(key_parse_line(slice_of("k=x"), &key, 1, &why), -EINVAL);
 	assert_true(slice_starts(
-		slice_of(e.text), "k=x is not one of a_word_of_thirty_characters___, a_"));
-	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
+		slice_of(why.text), "k=x is not one of a_word_of_thirty_characters___, a_"));
+	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
 	words[31] = "last";
 	key.seen = false;
-	assert_int_equal(key_parse_line(slice_of("k=last"), &key, 1, &e), 0);
+	assert_int_equal(key_parse_line(slice_of("k=last"), &key, 1, &why), 0);
 	assert_int_equal(key.value, 31);
 }

@@ -303,27 +303,26 @@ TEST(validation)
 	const struct pmu_model *m = pmu_model_at(0);
 	char text[8192];
 	struct pmu pmu;
-	struct err e;
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		with_line(text, sizeof(text), m->text, bad[i].line);
-		assert_true(pmu_parse(slice_of(text), &pmu, &e) < 0);
-		if (!strstr(e.text, bad[i].sentence))
-			fail_msg("%s: %s", bad[i].line, e.text);
+		assert_true(pmu_parse(slice_of(text), &pmu, &why) < 0);
+		if (!strstr(why.text, bad[i].sentence))
+			fail_msg("%s: %s", bad[i].line, why.text);
 	}
 	with_line(text, sizeof(text), m->text,
 		"free own addr=0x34 width=32 unit=events scope=thread");
-	assert_int_equal(pmu_parse(slice_of(text), &pmu, &e), 0);
+	assert_int_equal(pmu_parse(slice_of(text), &pmu, &why), 0);
 	assert_int_equal(pmu.nfrees, 1);
 	/* Those of all machines are valid, and can never be written. */
 	for (size_t i = 0; i < COUNT(machines); i++) {
 		struct pmu found = detect(
 			&(struct cpu){machines[i].vendor, machines[i].family, machines[i].model});
 
-		assert_int_equal(pmu_parse(m->text, &pmu, &e), 0);
+		assert_int_equal(pmu_parse(m->text, &pmu, &why), 0);
 		memcpy(pmu.frees, found.frees, sizeof(pmu.frees));
 		pmu.nfrees = found.nfrees;
-		assert_int_equal(pmu_validate(&pmu, &e), 0);
+		assert_int_equal(pmu_validate(&pmu, &why), 0);
 		for (unsigned k = 0; k < pmu.nfrees; k++)
 			assert_int_equal(pmu_writable(&pmu, pmu.frees[k].addr), 0);
 	}
@@ -466,9 +465,8 @@ static bool sim_wraps(const struct pmu_model *m, unsigned cpu, bool of_energy)
 	struct pmu pmu = {0};
 	unsigned n = 0;
 	struct hw *hw;
-	struct err e;
 
-	assert_int_equal(hw_new(m->sim.name, 4, &hw, &e), 0);
+	assert_int_equal(hw_new(m->sim.name, 4, &hw, &why), 0);
 	pmu_free_detect(&(struct pmu_cpu){.cpuid = sim_cpuid, .rdmsr = sim_rdmsr, .arg = hw}, &pmu);
 	for (unsigned i = 0; i < pmu.nfrees; i++)
 		if (pmu_free_wrap_ns(&pmu.frees[i]) != UINT64_MAX &&

@@ -378,8 +378,7 @@ EACH_MODEL(figure_3_33)
 		world_set_timed(w, order[i], MS);
 		world_program_set(w, order[i], i % 2);
 	}
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	want_order(w, order, 4, 9);
 	/* from the middle on, after a deletion */
 	WANT(w, 0, world_do(w, CMD_UNLOAD));
@@ -429,8 +428,7 @@ EACH_MODEL(loops)
 	WANT(w, 0, world_set_next(w, 2, 1));
 	WANT(w, 0, world_set_next(w, 1, 2));
 	WANT(w, 0, world_set_next(w, 3, 3));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	want_order(w, (const uint16_t[]){0}, 1, 1);
 	want_order(w, (const uint16_t[]){2, 1}, 2, 6);
 	WANT(w, 0, world_set(w, CMD_START, 3));
@@ -508,8 +506,7 @@ EACH_MODEL(figure_3_32)
 		world_set_timed(w, set, MS);
 		WANT(w, 0, world_write_in(w, set, false, 0, world_idle_selector(w, 0)));
 	}
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	six_slices(w);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_IN(w, 0, 0, 16);
@@ -529,8 +526,7 @@ EACH_MODEL(slices)
 		world_program_set(w, set, set);
 		world_set_timed(w, set, (3 + 4 * set) * MS + 17);
 	}
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	for (unsigned s = 0; s < 9; s++) {
 		t = now(w);
 		world_pass_switch(w, 10 * MS);
@@ -568,8 +564,7 @@ EACH_MODEL(figure_3_3)
 	}
 	WANT(w, 0, world_write_in(w, 0, true, 0, edge - 10));
 	WANT(w, 0, world_write_in(w, 1, true, 0, 7 * edge - 3));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	for (unsigned s = 0; s < 6; s++) {
 		world_happen(w, 0, 5);
 		world_pass_switch(w, 2 * MS);
@@ -590,8 +585,7 @@ EACH_MODEL(figure_3_36)
 	world_set_timed(w, 1, 10 * MS);
 	WANT(w, 0, world_write_in(w, 0, false, 0, world_idle_selector(w, 0)));
 	WANT(w, 0, world_write_pmd(w, 0, 0, (uint64_t)-1000, &notify));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	world_pass(w, 4 * MS);
 	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 6 * MS);
 	world_happen(w, 0, 1000);
@@ -630,8 +624,7 @@ EACH_MODEL(late)
 		world_program_set(w, set, set);
 		world_set_timed(w, set, 2 * MS);
 	}
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	t = now(w);
 	hw_advance(w->hw, 11 * MS);
 	WANT_EQ(w, world_set_info(w, 0).remaining_ns, 0);
@@ -660,8 +653,7 @@ EACH_MODEL(over_at_stop)
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_set_timed(w, 0, 2 * MS);
 	world_set_timed(w, 1, 2 * MS);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	hw_advance(w->hw, 3 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
 	WANT_STATE(w, CTX_LOADED, 0);
@@ -732,8 +724,7 @@ EACH_MODEL(write_inactive)
 	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
 	world_program_set(w, 0, false);
 	world_set_timed(w, 0, MS);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	world_program_set(w, 1, true);
 	WANT(w, 0, world_write_in(w, 1, true, 0, 100));
 	WANT_IN(w, 1, 0, 100);
@@ -784,12 +775,10 @@ EACH_MODEL(reserve_all)
 	}
 	WANT(w, 0, world_do(w, CMD_LOAD));
 	world_unload(w);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	world_pass_switch(w, 2 * MS);
 	world_unload(w);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	world_pass_switch(w, 2 * MS);
 	world_pass_switch(w, 2 * MS);
 	WANT(w, 0, world_do(w, CMD_STOP));
@@ -857,8 +846,7 @@ IN_WORLD(all_sets, &world_models[4])
 	WANT(w, -EEXIST, world_set(w, CMD_EVTSET_NEW, 65535));
 	for (unsigned i = 0; i < 3; i++)
 		WANT(w, 0, world_write_in(w, 40000 + i, false, i, world_idle_selector(w, 0)));
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	want_reserved_soon(w);
 	for (unsigned i = 0; i < ALL_SETS; i++) {
 		WANT_STATE(w, CTX_RUNNING, id);
@@ -894,8 +882,7 @@ static uint64_t about_to_switch(struct world *w)
 		world_program_set(w, set, set);
 		world_set_timed(w, set, MS);
 	}
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	t = now(w);
 	hw_advance(w->hw, MS);
 	return t;
@@ -1112,8 +1099,7 @@ EACH_MODEL(stolen_inactive)
 	world_program_set(w, 1, true);
 	world_set_timed(w, 0, MS);
 	world_set_timed(w, 1, MS);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_START));
+	WANT_RUN(w);
 	t = now(w);
 	hw_advance(w->hw, MS / 2);
 	steal(w);

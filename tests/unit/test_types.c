@@ -255,7 +255,6 @@ TEST(random_layouts)
 {
 	static struct pmu a, b;
 	const struct pmu *raw[] = {&a, &b};
-	struct err e;
 
 	for (unsigned i = 0; i < LAYOUTS; i++) {
 		CLEANUP_FREE struct pmu_types *t = NULL;
@@ -263,8 +262,8 @@ TEST(random_layouts)
 		seed = i;
 		make_layout(&a, 0x186);
 		make_layout(&b, 0x186);
-		if (pmu_types_new(raw, 2, &t, &e) < 0)
-			fail_msg("layout %u: %s", i, e.text);
+		if (pmu_types_new(raw, 2, &t, &why) < 0)
+			fail_msg("layout %u: %s", i, why.text);
 		for (unsigned set = 0; set < 4; set++)
 			check_rows(t, set);
 		check_type(&a, &t->of[1]);

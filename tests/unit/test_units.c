@@ -74,8 +74,7 @@ static void want_one_owner(const char *model, unsigned pmc, unsigned cpu, bool s
 	world_open(&w, m);
 	second_open(&w, &s, cpu);
 	world_program(&w, FROM);
-	WANT(&w, 0, world_do(&w, CMD_LOAD));
-	WANT(&w, 0, world_do(&w, CMD_START));
+	WANT_RUN(&w);
 	if (shares) {
 		TEXT_CLEANUP struct text owner = {0};
 
@@ -435,12 +434,11 @@ TEST(topology)
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		uint32_t first[PMU_SCOPES], unit[PMU_SCOPES];
-		struct err e;
 
 		cases[i].t.io.ops = &ops;
-		assert_int_equal(topology_of(&cases[i].t.io, 0, first, &e), 0);
+		assert_int_equal(topology_of(&cases[i].t.io, 0, first, &why), 0);
 		for (unsigned cpu = 1; cpu < 200; cpu++) {
-			assert_int_equal(topology_of(&cases[i].t.io, cpu, unit, &e), 0);
+			assert_int_equal(topology_of(&cases[i].t.io, cpu, unit, &why), 0);
 			if ((unit[PMU_SCOPE_CORE] == first[PMU_SCOPE_CORE]) !=
 					(cpu < cases[i].threads) ||
 				(unit[PMU_SCOPE_CCX] == first[PMU_SCOPE_CCX]) !=

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/unit.h"
 
+struct err why;
 static struct CMUnitTest tests[128];
 static int lines[COUNT(tests)];
 static size_t ntests;

@@ -21,19 +21,29 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The last error of the test that runs, for the calls that say one: none when it begins. */
+extern struct err why;
 
 /* Begins the function test_NAME. What @setup stores in *@state is there for it and for @teardown.
  */
 #define TEST_WITH(setup, teardown, name)                                                           \
-	static void test_##name(void **state);                                                     \
+	static void body_##name(void **state);                                                     \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		why = (struct err){0};                                                             \
+		body_##name(state);                                                                \
+	}                                                                                          \
 	__attribute__((constructor)) static void add_test_##name(void)                             \
 	{                                                                                          \
 		unit_add(&(struct CMUnitTest)cmocka_unit_test_setup_teardown(                      \
 				 test_##name, setup, teardown),                                    \
 			__LINE__);                                                                 \
 	}                                                                                          \
-	static void test_##name(void **state __attribute__((unused)))
+	static void body_##name(void **state __attribute__((unused)))
 #define TEST(name) TEST_WITH(NULL, NULL, name)
 
 /* The same with *@state as a parameter, which @parameter declares. */

@@ -42,7 +42,8 @@ struct world_model {
 	} pmd[WORLD_MAX];
 };
 /* Those of models whose selectors are event selects, in the order of hw_model_name(); ends with
- * name NULL. PMCs and PMDs begin at 0. With MODELS=all in the environment, those of all such models. */
+ * name NULL. PMCs and PMDs begin at 0. With MODELS=all in the environment, those of all such
+ * models. */
 extern struct world_model world_models[];
 /* Those of the models whose selectors are others, NetBurst and Itanium 2: without a measurement. */
 extern struct world_model world_others[];
@@ -140,6 +141,12 @@ void world_program(struct world *w, uint64_t from);
 /* Fails the test with model, place and sentence unless @rc is @want. */
 void world_want(struct world *w, int rc, int want, const char *what, int line);
 #define WANT(w, want, call) world_want(w, call, want, #call, __LINE__)
+/* Loads and starts. */
+#define WANT_RUN(w)                                                                                \
+	do {                                                                                       \
+		WANT(w, 0, world_do(w, CMD_LOAD));                                                 \
+		WANT(w, 0, world_do(w, CMD_START));                                                \
+	} while (0)
 
 /* Fails the test unless PMD @num of set 0 reads @want. */
 void world_want_pmd(struct world *w, unsigned num, uint64_t want, int line);
