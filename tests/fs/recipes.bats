@@ -10,11 +10,9 @@ setup() {
 	command -v python3 taskset setpriv unshare >/dev/null || skip "needs python3 and util-linux"
 	bench_setup
 	export PYTHONPATH=$BATS_TEST_DIRNAME/../../python PYTHONDONTWRITEBYTECODE=1
-	BATS_TEST_RETRIES=2
 }
 
 teardown() {
-	[ -n "${BATS_TEST_SKIPPED-}" ] || [ "$(lost_switches)" = 0 ] || BATS_TEST_RETRIES=$TRIES
 	bench_teardown
 }
 
