@@ -201,7 +201,9 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 				*options_value(o, c) = optarg;
 				break;
 			}
-			fprintf(stderr, "perfmonfs: option '%s': EINVAL: see perfmonfs --help\n",
+			fprintf(stderr,
+				"perfmonfs: option '%s': EINVAL: unknown, or its value is missing: "
+				"see perfmonfs --help\n",
 				argv[optind - 1]);
 			return -EINVAL;
 		}

@@ -22,8 +22,9 @@ enum { PROC_FLAG_EXITING = 0x4, PROC_FLAG_KTHREAD = 0x200000 };
 static int proc_failed(const char *file, int no, struct err *e)
 {
 	if (no == ENOENT || no == ESRCH)
-		return err_set(
-			e, ESRCH, "it has ended: choose a thread that is listed in /proc/PID/task");
+		return err_set(e, ESRCH,
+			"there is none, or it has ended: choose a thread that is listed in "
+			"/proc/PID/task");
 	if (no == EACCES || no == EPERM)
 		return err_set(e, EPERM,
 			"/proc/TID/%s: %s: the daemon may not read it: it lacks CAP_SYS_PTRACE, or "

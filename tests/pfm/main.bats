@@ -55,6 +55,14 @@ load common
 	done <"$BATS_TEST_TMPDIR/table"
 }
 
+@test "the flame graph of README has names alone, and is one of this pfm" {
+	local picture=$BATS_TEST_DIRNAME/../../doc/flame-graph.svg
+
+	[ "$(grep -c '<title>' "$picture")" -ge 50 ]
+	fails grep -E '<title>(0x|\[unknown)' "$picture"
+	grep -q 'id="details"' "$picture"
+}
+
 @test "each page of section 1 has examples, whose options are those of help" {
 	local page command words word n=0
 

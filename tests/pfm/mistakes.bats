@@ -112,6 +112,10 @@ mistakes() {
 		stat -e instrucitons true            | is it instructions?
 		stat -e page-fualts true             | is it page-faults?
 		stat -e cs:u true                    | cs:u both levels leave
+		stat -e "page-faults cs" true        | commas
+		stat -I 1s -a                        | milliseconds
+		record -F max true                   | -F number
+		list nothing-like-that               | nothing-like-that all
 		stat -p 999999                       | no process has number 999999: ps -e
 		stat -t 999999                       | no thread has number 999999: ps -eL
 		record -p 999999                     | no process has number 999999: ps -e

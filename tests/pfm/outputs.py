@@ -191,6 +191,8 @@ def check_flamegraph(path, overflows):
     assert svg.tag == "{http://www.w3.org/2000/svg}svg"
     frames = list(next(g for g in svg.iter() if g.get("id") == "frames"))
     titles = [re.fullmatch(r"(.*?)( \([^()]*\))?, [0-9.]+ %, ([0-9]+) overflows", g[0].text) for g in frames]
+    # Its script needs them.
+    assert {"reset", "search", "found", "details"} <= {e.get("id") for e in svg.iter()}
     assert titles[0][1] == "all" and int(titles[0][3]) == overflows
     assert FUNCTIONS <= {title[1] for title in titles}
     for rect in (g[1] for g in frames):

@@ -246,7 +246,8 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 		fputs("pfm list: no groups: each has an event that this PMU lacks\n", stderr);
 	if (l.n)
 		return 0;
-	return err_set(e, ENOENT, "%s has no event with '%.80s' in its name or description%s",
+	return err_set(e, ENOENT,
+		"%s has no event with '%.80s' in its name or description: `pfm list` shows all%s",
 		pmu->name, o->word, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
 

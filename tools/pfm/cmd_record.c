@@ -116,7 +116,12 @@ static const struct option_row record_options_rows[] = {
 static int record_number(
 	const char *what, const char *text, uint64_t max, uint64_t *v, struct err *e)
 {
-	return num_within(slice_of(text), 1, max, v, e) < 0 ? err_prefix(e, "%s", what) : 0;
+	int rc = num_within(slice_of(text), 1, max, v, e);
+
+	if (rc == -EINVAL)
+		return err_set(e, EINVAL, "%s %.40s: give a number up to %" PRIu64 ", like %s 1000",
+			what, text, max, what);
+	return rc < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
 /* Debug information and branch records would show chains without frame pointers, too. */

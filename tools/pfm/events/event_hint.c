@@ -49,6 +49,8 @@ static bool hint_is_time(struct slice name)
 
 const char *event_hint(const struct pfm_pmu *pmu, struct slice name)
 {
+	if (name.n && memchr(name.p, ' ', name.n))
+		return "commas separate events, as in -e A,B";
 	if (slice_starts(name, "{"))
 		return "leave the braces out: what -e names is counted at the same time, or not at "
 		       "all";

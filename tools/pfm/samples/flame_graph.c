@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A flame graph in SVG. It is complete without its script, as in a README; the script, which
- * browsers run when the file is opened by itself, zooms by a click and searches by Ctrl-F.
+ * browsers run when the file is opened by itself, follows the width of the window, tells in its
+ * last line what is under the pointer, zooms by a click and searches by Ctrl-F.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,11 +36,14 @@ static const char flame_style[] = "<style>\n"
 static const char flame_script[] =
 	"<script><![CDATA[\n"
 	"'use strict';\n"
-	"const W=1180,L=10,C=7,byId=id=>document.getElementById(id);\n"
+	"const L=10,C=7,byId=id=>document.getElementById(id),svg=document.documentElement;\n"
+	"const H=svg.getAttribute('height');\n"
+	"let W=1180,seen=[0,1],chosen='';\n"
 	"const end=/( \\([^()]*\\))?, [0-9.]+ %, [0-9]+ overflows$/;\n"
 	"const all=[...byId('frames').children].map(g=>{\n"
-	" const r=g.querySelector('rect'),n=g.querySelector('title').textContent.replace(end,'');\n"
-	" return {g,r,n,x:(+r.getAttribute('x')-L)/W,w:+r.getAttribute('width')/W};\n"
+	" const r=g.querySelector('rect'),t=g.querySelector('title').textContent;\n"
+	" return "
+	"{g,r,t,n:t.replace(end,''),x:(+r.getAttribute('x')-L)/W,w:+r.getAttribute('width')/W};\n"
 	"});\n"
 	"function label(f,x,s){\n"
 	" let t=f.g.querySelector('text');\n"
@@ -50,6 +54,7 @@ static const char flame_script[] =
 	" if(t){t.setAttribute('x',x+3);t.textContent=s}\n"
 	"}\n"
 	"function zoom(x0,w0){\n"
+	" seen=[x0,w0];\n"
 	" for(const f of all){\n"
 	"  const a=Math.max(f.x,x0),b=Math.min(f.x+f.w,x0+w0);\n"
 	"  const px=(b-a)/w0*W,x=L+(a-x0)/w0*W,m=Math.floor((px-6)/C);\n"
@@ -70,12 +75,25 @@ static const char flame_script[] =
 	" }\n"
 	" byId('found').textContent=re?'found '+(100*sum).toFixed(2)+' %':'';\n"
 	"}\n"
-	"for(const f of all)f.g.addEventListener('click',()=>zoom(f.x,f.w));\n"
+	"function fit(){\n"
+	" W=Math.max(600,innerWidth-2*L);\n"
+	" svg.setAttribute('width',W+2*L);svg.setAttribute('viewBox','0 0 '+(W+2*L)+' '+H);\n"
+	" for(const [id,x] of [['reset',310],['search',220],['found',150]])\n"
+	"  byId(id).setAttribute('x',W+2*L-x);\n"
+	" zoom(...seen);\n"
+	"}\n"
+	"for(const f of all){\n"
+	" const tell=t=>{byId('details').textContent=t};\n"
+	" f.g.addEventListener('click',()=>{chosen=f.t;tell(f.t);zoom(f.x,f.w)});\n"
+	" f.g.addEventListener('mouseover',()=>tell(f.t));\n"
+	" f.g.addEventListener('mouseout',()=>tell(chosen));\n"
+	"}\n"
 	"const find=()=>search(prompt('functions to find (a regular expression)')||'');\n"
 	"byId('search').addEventListener('click',find);\n"
 	"byId('search').style.display='';\n"
 	"byId('reset').addEventListener('click',()=>zoom(0,1));\n"
 	"addEventListener('keydown',e=>{if(e.ctrlKey&&e.key==='f'){e.preventDefault();find()}});\n"
+	"addEventListener('resize',fit);fit();\n"
 	"if(location.hash.length>1)search(decodeURIComponent(location.hash.slice(1)));\n"
 	"]]></script>\n";
 
@@ -207,11 +225,14 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 	fputs(": ", out);
 	flame_write_text(recording_event(r), SIZE_MAX, out);
 	fprintf(out, ", %" PRIu64 " overflows</text>\n", r->weight);
-	fprintf(out, "<text id=\"reset\" class=\"b\" x=\"890\" y=\"24\" style=\"display:none\">"
-		     "reset zoom</text>\n"
-		     "<text id=\"search\" class=\"b\" x=\"980\" y=\"24\" style=\"display:none\">"
-		     "search</text>\n"
-		     "<text id=\"found\" x=\"1050\" y=\"24\"></text>\n");
+	fprintf(out,
+		"<text id=\"reset\" class=\"b\" x=\"890\" y=\"24\" style=\"display:none\">"
+		"reset zoom</text>\n"
+		"<text id=\"search\" class=\"b\" x=\"980\" y=\"24\" style=\"display:none\">"
+		"search</text>\n"
+		"<text id=\"found\" x=\"1050\" y=\"24\"></text>\n"
+		"<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n",
+		FLAME_LEFT, height - 10);
 }
 
 int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e)

@@ -160,6 +160,9 @@ static int stat_options_interval(struct stat_options *o, const char *text, struc
 	int rc = num_within(slice_of(text), STAT_INTERVAL_MIN_MS, INT_MAX, &ms, e);
 
 	o->interval_ns = ms * 1000000;
+	if (rc == -EINVAL)
+		return err_set(
+			e, EINVAL, "-I %.40s: give milliseconds, 10 or more, like -I 1000", text);
 	return rc < 0 ? err_prefix(e, "-I") : 0;
 }
 
