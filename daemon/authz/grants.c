@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nsec.h"
 #include "base/num.h"
 #include "base/number_list.h"
 
@@ -263,6 +264,28 @@ bool grants_expire(struct grants *g, uint64_t now)
 		if (grant_has_expired(&g->grant[i], now))
 			grants_remove(g, i);
 	return g->n < before;
+}
+
+bool grants_follow_clock(struct grants *g, int64_t *offset, int64_t now_offset)
+{
+	uint64_t back;
+	bool changed = false;
+
+	if (now_offset >= *offset) {
+		*offset = now_offset;
+		return false;
+	}
+	back = (uint64_t)(*offset - now_offset) / NSEC_PER_SEC;
+	*offset -= (int64_t)(back * NSEC_PER_SEC);
+	for (unsigned i = 0; back && i < g->n; i++) {
+		uint64_t *expires = &g->grant[i].expires;
+
+		if (!*expires)
+			continue;
+		*expires = *expires > back ? *expires - back : 1;
+		changed = true;
+	}
+	return changed;
 }
 
 uint64_t grants_next_expiry(const struct grants *g)

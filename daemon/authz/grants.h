@@ -60,6 +60,12 @@ bool grants_below(const struct grants *g, unsigned limit);
 
 /* Removes grants that have expired. True: there were some. */
 bool grants_expire(struct grants *g, uint64_t now);
+/*
+ * A clock that is set back must not lengthen a grant. @offset is how far the clock was ahead of one
+ * that is never set, ns, @now_offset how far it is now. Where it has been set back by a second or
+ * more, all grants expire as much earlier. Updates @offset. True: the table has changed.
+ */
+bool grants_follow_clock(struct grants *g, int64_t *offset, int64_t now_offset);
 /* When the next one expires; 0: none does. */
 uint64_t grants_next_expiry(const struct grants *g);
 

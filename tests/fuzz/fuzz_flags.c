@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_syntax_or_range(rc, &e);
 		return 0;
 	}
-	CHECK(!(flags & ~(CTX_SYSTEM_WIDE | CTX_NOTIFY_BLOCK | CTX_OVFL_NO_MSG | CTX_RAW)));
+	CHECK(!(flags & ~(CTX_SYSTEM_WIDE | CTX_NOTIFY_BLOCK | CTX_OVFL_NO_MSG | CTX_RAW |
+				CTX_GAPS | CTX_BACKGROUND)));
 	command_print_flags(flags, &printed);
 	s = slice_of_text(&printed);
 	CHECK(slice_text(&s, false));

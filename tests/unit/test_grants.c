@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/nsec.h"
 #include "daemon/authz/grants_file.h"
 #include "tests/unit/unit.h"
+
+#define SECOND ((int64_t)NSEC_PER_SEC)
 
 enum { NOW = 1000, USERS = 3, CPUS = 6, FIRST_UID = 1000 };
 
@@ -216,6 +219,30 @@ TEST(model)
 		grants_free(&g);
 		seed = before;
 	}
+}
+
+/* Without a clock that is set back, a grant of 60 s ends after 60 s; with one, too. */
+TEST(clock_set_back)
+{
+	int64_t offset = 5000 * SECOND;
+	struct grants g = {0};
+	struct err e;
+
+	assert_int_equal(apply(&g, "uid=5 cpus=1 expires=1060\nuid=6 cpus=1", &e), 0);
+	assert_false(grants_follow_clock(&g, &offset, 5000 * SECOND));
+	assert_false(grants_follow_clock(&g, &offset, 5007 * SECOND)); /* set forward */
+	assert_false(grants_follow_clock(&g, &offset, 5007 * SECOND - SECOND / 2));
+	assert_shows(&g, "uid=5 cpus=1 expires=1060\nuid=6 cpus=1\n");
+	assert_true(grants_follow_clock(&g, &offset, 4977 * SECOND - SECOND / 2));
+	assert_shows(&g, "uid=5 cpus=1 expires=1030\nuid=6 cpus=1\n");
+	/* Half seconds add up. */
+	assert_true(grants_follow_clock(&g, &offset, 4976 * SECOND));
+	assert_shows(&g, "uid=5 cpus=1 expires=1029\nuid=6 cpus=1\n");
+	/* A grant that the clock no longer reaches has expired. */
+	assert_true(grants_follow_clock(&g, &offset, -5000 * SECOND));
+	assert_true(grants_expire(&g, 2));
+	assert_shows(&g, "uid=6 cpus=1\n");
+	grants_free(&g);
 }
 
 TEST(expire)

@@ -22,11 +22,18 @@ struct grant_table {
 	int timer;
 	/* When the timer ends (Unix time, s); 0: never. */
 	uint64_t expires;
+	/* How far CLOCK_REALTIME is ahead of CLOCK_BOOTTIME, ns. */
+	int64_t offset;
 };
 
 static uint64_t grant_table_now(void)
 {
 	return nsec_now(CLOCK_REALTIME) / NSEC_PER_SEC;
+}
+
+static int64_t grant_table_offset(void)
+{
+	return (int64_t)(nsec_now(CLOCK_REALTIME) - nsec_now(CLOCK_BOOTTIME));
 }
 
 /* Setting the clock ends the timer, too. */
@@ -46,6 +53,7 @@ int grant_table_open(struct fs *fs, const char *run_dir, const char *mountpoint,
 		return err_set(e, ENOMEM, "no memory");
 	t->run_dir = run_dir;
 	t->mountpoint = mountpoint;
+	t->offset = grant_table_offset();
 	if (grants_file_load(run_dir, mountpoint, grant_table_now(), &t->grants, e) < 0)
 		return -e->no;
 	t->timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -86,6 +94,17 @@ static void grant_table_ignore_done(void *arg)
 	(void)arg;
 }
 
+/* If it cannot be saved, a daemon that is started later has the time by the clock. */
+static void grant_table_follow_clock(struct grant_table *t)
+{
+	struct err ignored;
+
+	if (grants_follow_clock(&t->grants, &t->offset, grant_table_offset())) {
+		t->expires = grants_next_expiry(&t->grants);
+		grants_file_save(t->run_dir, t->mountpoint, &t->grants, &ignored);
+	}
+}
+
 /* Without memory, it is tried again in a second; no load is allowed meanwhile. */
 void grant_table_expire(struct fs *fs)
 {
@@ -94,6 +113,7 @@ void grant_table_expire(struct fs *fs)
 	struct revocation *r;
 	struct err ignored;
 
+	grant_table_follow_clock(t);
 	if (!t->expires || t->expires > now) {
 		grant_table_set_timer(t, t->expires);
 		return;
@@ -199,6 +219,7 @@ int grant_table_store(struct call *call, struct slice text, struct err *e)
 
 	if (!c)
 		return err_set(e, ENOMEM, "no memory");
+	grant_table_follow_clock(t);
 	if (grant_change_prepare(c, call, text, now, e) < 0 ||
 		request_begin(&c->request, call, sizeof(*c), NULL, e) < 0) {
 		grant_change_free(c);
