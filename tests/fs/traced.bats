@@ -468,7 +468,7 @@ whole() {
 	before=$(awk '$1 == "thread" { print $3; exit }' "$SAYS/a")
 	go a
 	said a ready
-	until_ok holds "$C/children/$TID/state" "running tid=$PID set=0"
+	until_ok holds "$C/children/$TID/state" "running tid=$PID set=0" || lost
 	go a
 	finished a
 	near "over exec" "$(cat "$C/children/$TID/pmd/0")" $(($(did a "$PID" all) - before)) 150
@@ -579,6 +579,6 @@ untraced() {
 	[ "$(ls "$C/children" | wc -l)" = 4 ]
 	probe ok rmdir "$C"
 	for tid in "$pid" "${TIDS[@]}"; do
-		[ "$(tracer_of "$tid")" = 0 ]
+		until_ok untraced "$tid"
 	done
 }

@@ -39,7 +39,7 @@ static void meet(void)
 
 static void case_errors(void)
 {
-	char name[8], longest[65];
+	char name[16], longest[65];
 
 	memset(longest, 'x', sizeof(longest));
 	longest[64] = '\0';
