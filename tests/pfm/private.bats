@@ -25,6 +25,12 @@ move_build() {
 	run -0 without_mounts env PATH=/usr/bin:/bin "$BUILT/pfm" stat -j -o "$BATS_TEST_TMPDIR/out" true
 	[ -s "$BATS_TEST_TMPDIR/out" ]
 
+	# In a chroot, a mount namespace that is entered hides the path of pfm itself.
+	mkdir "$BATS_TEST_TMPDIR/root"
+	# shellcheck disable=SC2016
+	run -0 without_mounts sh -c 'mount --rbind / "$1/root" && exec chroot "$1/root" env PATH=/usr/bin:/bin "$0" stat true' \
+		"$BUILT/pfm" "$BATS_TEST_TMPDIR"
+
 	# Beside an installed pfm, such folders are another user's.
 	install -D "$BUILT/tools/pfm/pfm" "$BUILT/bin/pfm"
 	run "$BUILT/bin/pfm" list -m "$MNT" MINE

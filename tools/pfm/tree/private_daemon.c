@@ -27,10 +27,18 @@
 /* Between two looks for the mount. */
 static const struct timespec private_pause = {.tv_nsec = 500000};
 
-/* In the child: becomes the daemon, which serves @mountpoint. Says in @log why it cannot. */
-static void private_exec(pid_t parent, const char *backend, const char *mountpoint, int log)
+/* Before a mount namespace is entered: in a chroot, the kernel has no path of pfm afterwards. */
+static void private_find(char program[PATH_MAX])
 {
-	char option[64], built[PATH_MAX];
+	if (!own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", program))
+		snprintf(program, PATH_MAX, "perfmonfs");
+}
+
+/* In the child: becomes the daemon, which serves @mountpoint. Says in @log why it cannot. */
+static void private_exec(
+	pid_t parent, const char *program, const char *backend, const char *mountpoint, int log)
+{
+	char option[64];
 	sigset_t none;
 
 	snprintf(option, sizeof(option), "-obackend=%s,nonempty", backend);
@@ -42,9 +50,7 @@ static void private_exec(pid_t parent, const char *backend, const char *mountpoi
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
-	if (own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", built))
-		execl(built, "perfmonfs", "-f", option, mountpoint, (char *)NULL);
-	execlp("perfmonfs", "perfmonfs", "-f", option, mountpoint, (char *)NULL);
+	execlp(program, "perfmonfs", "-f", option, mountpoint, (char *)NULL);
 	execl(SBINDIR "/perfmonfs", "perfmonfs", "-f", option, mountpoint, (char *)NULL);
 	fprintf(stderr, "perfmonfs: %s: the daemon is not in PATH\n", err_name(errno));
 	_exit(1);
@@ -52,21 +58,24 @@ static void private_exec(pid_t parent, const char *backend, const char *mountpoi
 
 static void private_exec_root(pid_t parent, const char *backend, int log)
 {
+	char program[PATH_MAX];
 	struct err e;
 
+	private_find(program);
 	if (namespace_unshare(&e) == 0)
-		private_exec(parent, backend, PRIVATE_POINT, log);
+		private_exec(parent, program, backend, PRIVATE_POINT, log);
 	dprintf(log, "%s\n", e.text);
 	_exit(1);
 }
 
 static void private_exec_user(pid_t parent, const char *backend, int connection, int log)
 {
-	char mountpoint[32];
+	char mountpoint[32], program[PATH_MAX];
 
+	private_find(program);
 	/* The copy is open in the daemon. */
 	snprintf(mountpoint, sizeof(mountpoint), "/dev/fd/%d", dup(connection));
-	private_exec(parent, backend, mountpoint, log);
+	private_exec(parent, program, backend, mountpoint, log);
 }
 
 /* The mount's root, seen through the daemon's namespace; -1 while it is not mounted. */
