@@ -234,6 +234,157 @@ static int place_remove(void **state)
 	return system(cmd);
 }
 
+/* Opens and registers a file of the place. */
+static int add(const char *name)
+{
+	char path[160];
+	struct plugin plugin;
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/%s", p.sub, name);
+	assert_int_equal(plugin_open(path, &plugin, &e), 0);
+	if (format_register(&plugin, &e) == 0)
+		return 0;
+	plugin_close(&plugin);
+	return -e.no;
+}
+
+static void drop(const char *name)
+{
+	struct plugin plugin;
+	struct err e;
+
+	assert_int_equal(format_unregister(slice_of(name), &plugin, &e), 0);
+	plugin_close(&plugin);
+}
+
+static uint64_t last_id(void)
+{
+	uint64_t id = 0;
+
+	while (format_after(&id))
+		;
+	return id;
+}
+
+enum { USES = 1000 };
+
+static void *release_all(void *arg)
+{
+	struct format_use *const *uses = arg;
+
+	for (unsigned i = 0; i < USES; i++)
+		format_put(uses[i]);
+	return NULL;
+}
+
+TEST_WITH(NULL, place_remove, open_refuses)
+{
+	static const struct {
+		const char *name;
+		int no;
+	} cases[] = {{"missing.so", ENOENT}, {"missing/c.so", ENOENT}, {"", ENOENT}, {".", EINVAL},
+		{"text.so", ENOEXEC}, {"no_symbol.so", ENOEXEC}, {"text.so/c.so", ENOTDIR},
+		{"link.so", EINVAL}, {"$LIB.so", EINVAL}, {"writable.so", EPERM}};
+	struct plugin plugin;
+	char path[160];
+	struct err e;
+
+	place_make();
+	put("/etc/passwd", "text.so");
+	put_plugin("no_symbol");
+	put(EXAMPLE, "c.so");
+	put(EXAMPLE, "$LIB.so");
+	put(EXAMPLE, "writable.so");
+	assert_int_equal(fchmodat(p.fd, "writable.so", 0664, 0), 0);
+	assert_int_equal(symlinkat("c.so", p.fd, "link.so"), 0);
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		snprintf(path, sizeof(path), "%s/%s", p.sub, cases[i].name);
+		if (plugin_open(path, &plugin, &e) != -cases[i].no)
+			fail_msg("%s: %d '%s'", path, e.no, e.text);
+	}
+	assert_int_equal(plugin_open("c.so", &plugin, &e), -EINVAL);
+	assert_int_equal(plugin_open("formats/c.so", &plugin, &e), -EINVAL);
+	assert_int_equal(plugin_open("/", &plugin, &e), -ENOENT);
+	snprintf(path, sizeof(path), "%s/c.so", p.sub);
+	assert_int_equal(chmod(p.dir, 0775), 0);
+	assert_int_equal(plugin_open(path, &plugin, &e), -EPERM);
+	assert_int_equal(chmod(p.dir, 0755), 0);
+	assert_int_equal(plugin_open(path, &plugin, &e), 0);
+	plugin_close(&plugin);
+}
+
+TEST_WITH(NULL, place_remove, unregister)
+{
+	struct format_use *one, *two;
+	const pfm_buffer_fmt_t *fmt;
+	struct plugin plugin;
+	uint64_t id;
+	struct err e;
+
+	place_make();
+	put(EXAMPLE, "c.so");
+	put(EXAMPLE, "copy.so");
+	put_plugin("fails");
+	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EINVAL);
+	assert_int_equal(format_unregister(slice_of(""), &plugin, &e), -EINVAL);
+	assert_int_equal(format_unregister(slice_of("default"), &plugin, &e), -EPERM);
+	assert_int_equal(add("c.so"), 0);
+	assert_int_equal(add("c.so"), -EBUSY);
+	assert_int_equal(add("copy.so"), -EBUSY);
+	id = last_id();
+	assert_int_equal(add("fails.so"), 0);
+	fmt = format_find(slice_of("count"));
+	assert_ptr_equal(format_by_id(id), fmt);
+	assert_ptr_equal(format_by_id(id + 1), format_find(slice_of("fails")));
+	assert_null(format_by_id(id + 2));
+	assert_null(format_by_id(0));
+	one = format_get(fmt);
+	two = format_get(fmt);
+	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "count"));
+	format_put(one);
+	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
+	assert_ptr_equal(format_find(slice_of("count")), fmt);
+	format_put(two);
+	drop("BB9350C6-207A-482F-AC96-8DE6F3E2AAA8");
+	assert_null(format_find(slice_of("count")));
+	assert_null(format_by_id(id));
+	assert_ptr_equal(format_by_id(id + 1), format_find(slice_of("fails")));
+	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EINVAL);
+	assert_int_equal(add("copy.so"), 0);
+	assert_int_equal(last_id(), id + 2);
+	drop("fails");
+	drop("count");
+	assert_null(format_get(NULL));
+	format_put(NULL);
+}
+
+/* As a worker drops a buffer that its context could not take. */
+TEST_WITH(NULL, place_remove, released_elsewhere)
+{
+	static struct format_use *uses[USES];
+	struct plugin plugin;
+	pthread_t thread;
+	struct err e;
+	int rc;
+
+	place_make();
+	put(EXAMPLE, "c.so");
+	assert_int_equal(add("c.so"), 0);
+	for (unsigned i = 0; i < USES; i++)
+		uses[i] = format_get(format_find(slice_of("count")));
+	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
+	assert_int_equal(pthread_create(&thread, NULL, release_all, uses), 0);
+	rc = format_unregister(slice_of("count"), &plugin, &e);
+	assert_true(rc == 0 || rc == -EBUSY);
+	pthread_join(thread, NULL);
+	if (rc < 0)
+		assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), 0);
+	plugin_close(&plugin);
+	assert_null(format_find(slice_of("count")));
+}
+
 TEST_WITH(NULL, place_remove, load)
 {
 	const pfm_buffer_fmt_t *fmt;
@@ -348,157 +499,6 @@ TEST_WITH(NULL, place_remove, load_dir_rights)
 	snprintf(path, sizeof(path), "%s/file", p.sub);
 	assert_int_equal(formats_load(path, &e), -ENOTDIR);
 	assert_int_equal(formats_load("/tmp", &e), -EPERM);
-}
-
-/* Opens and registers a file of the place. */
-static int add(const char *name)
-{
-	char path[160];
-	struct plugin plugin;
-	struct err e;
-
-	snprintf(path, sizeof(path), "%s/%s", p.sub, name);
-	assert_int_equal(plugin_open(path, &plugin, &e), 0);
-	if (format_register(&plugin, &e) == 0)
-		return 0;
-	plugin_close(&plugin);
-	return -e.no;
-}
-
-static void drop(const char *name)
-{
-	struct plugin plugin;
-	struct err e;
-
-	assert_int_equal(format_unregister(slice_of(name), &plugin, &e), 0);
-	plugin_close(&plugin);
-}
-
-TEST_WITH(NULL, place_remove, open_refuses)
-{
-	static const struct {
-		const char *name;
-		int no;
-	} cases[] = {{"missing.so", ENOENT}, {"missing/c.so", ENOENT}, {"", ENOENT}, {".", EINVAL},
-		{"text.so", ENOEXEC}, {"no_symbol.so", ENOEXEC}, {"text.so/c.so", ENOTDIR},
-		{"link.so", EINVAL}, {"$LIB.so", EINVAL}, {"writable.so", EPERM}};
-	struct plugin plugin;
-	char path[160];
-	struct err e;
-
-	place_make();
-	put("/etc/passwd", "text.so");
-	put_plugin("no_symbol");
-	put(EXAMPLE, "c.so");
-	put(EXAMPLE, "$LIB.so");
-	put(EXAMPLE, "writable.so");
-	assert_int_equal(fchmodat(p.fd, "writable.so", 0664, 0), 0);
-	assert_int_equal(symlinkat("c.so", p.fd, "link.so"), 0);
-	for (unsigned i = 0; i < COUNT(cases); i++) {
-		snprintf(path, sizeof(path), "%s/%s", p.sub, cases[i].name);
-		if (plugin_open(path, &plugin, &e) != -cases[i].no)
-			fail_msg("%s: %d '%s'", path, e.no, e.text);
-	}
-	assert_int_equal(plugin_open("c.so", &plugin, &e), -EINVAL);
-	assert_int_equal(plugin_open("formats/c.so", &plugin, &e), -EINVAL);
-	assert_int_equal(plugin_open("/", &plugin, &e), -ENOENT);
-	snprintf(path, sizeof(path), "%s/c.so", p.sub);
-	assert_int_equal(chmod(p.dir, 0775), 0);
-	assert_int_equal(plugin_open(path, &plugin, &e), -EPERM);
-	assert_int_equal(chmod(p.dir, 0755), 0);
-	assert_int_equal(plugin_open(path, &plugin, &e), 0);
-	plugin_close(&plugin);
-}
-
-static uint64_t last_id(void)
-{
-	uint64_t id = 0;
-
-	while (format_after(&id))
-		;
-	return id;
-}
-
-TEST_WITH(NULL, place_remove, unregister)
-{
-	struct format_use *one, *two;
-	const pfm_buffer_fmt_t *fmt;
-	struct plugin plugin;
-	uint64_t id;
-	struct err e;
-
-	place_make();
-	put(EXAMPLE, "c.so");
-	put(EXAMPLE, "copy.so");
-	put_plugin("fails");
-	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EINVAL);
-	assert_int_equal(format_unregister(slice_of(""), &plugin, &e), -EINVAL);
-	assert_int_equal(format_unregister(slice_of("default"), &plugin, &e), -EPERM);
-	assert_int_equal(add("c.so"), 0);
-	assert_int_equal(add("c.so"), -EBUSY);
-	assert_int_equal(add("copy.so"), -EBUSY);
-	id = last_id();
-	assert_int_equal(add("fails.so"), 0);
-	fmt = format_find(slice_of("count"));
-	assert_ptr_equal(format_by_id(id), fmt);
-	assert_ptr_equal(format_by_id(id + 1), format_find(slice_of("fails")));
-	assert_null(format_by_id(id + 2));
-	assert_null(format_by_id(0));
-	one = format_get(fmt);
-	two = format_get(fmt);
-	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
-	assert_non_null(strstr(e.text, "count"));
-	format_put(one);
-	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
-	assert_ptr_equal(format_find(slice_of("count")), fmt);
-	format_put(two);
-	drop("BB9350C6-207A-482F-AC96-8DE6F3E2AAA8");
-	assert_null(format_find(slice_of("count")));
-	assert_null(format_by_id(id));
-	assert_ptr_equal(format_by_id(id + 1), format_find(slice_of("fails")));
-	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EINVAL);
-	assert_int_equal(add("copy.so"), 0);
-	assert_int_equal(last_id(), id + 2);
-	drop("fails");
-	drop("count");
-	assert_null(format_get(NULL));
-	format_put(NULL);
-}
-
-enum { USES = 1000 };
-
-static void *release_all(void *arg)
-{
-	struct format_use *const *uses = arg;
-
-	for (unsigned i = 0; i < USES; i++)
-		format_put(uses[i]);
-	return NULL;
-}
-
-/* As a worker drops a buffer that its context could not take. */
-TEST_WITH(NULL, place_remove, released_elsewhere)
-{
-	static struct format_use *uses[USES];
-	struct plugin plugin;
-	pthread_t thread;
-	struct err e;
-	int rc;
-
-	place_make();
-	put(EXAMPLE, "c.so");
-	assert_int_equal(add("c.so"), 0);
-	for (unsigned i = 0; i < USES; i++)
-		uses[i] = format_get(format_find(slice_of("count")));
-	assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), -EBUSY);
-	assert_int_equal(pthread_create(&thread, NULL, release_all, uses), 0);
-	rc = format_unregister(slice_of("count"), &plugin, &e);
-	assert_true(rc == 0 || rc == -EBUSY);
-	pthread_join(thread, NULL);
-	if (rc < 0)
-		assert_int_equal(format_unregister(slice_of("count"), &plugin, &e), 0);
-	plugin_close(&plugin);
-	assert_null(format_find(slice_of("count")));
 }
 
 int main(void)
