@@ -324,7 +324,8 @@ class Context(_Flagged):
         for line in self.read("total").splitlines():
             words = line.split()
             number = int(words.pop(0)[4:]) if words[0].startswith("set=") else 0
-            found[number, int(words[0][3:])] = int(words[1])
+            if words[0].startswith("pmd"):
+                found[number, int(words[0][3:])] = int(words[1])
         return found
 
     @property

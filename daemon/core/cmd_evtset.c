@@ -193,12 +193,6 @@ int set_write(
 	return 0;
 }
 
-/* Time passes for the active set while it counts. */
-static uint64_t evtset_running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
-{
-	return set == ctx->active && ctx_time_passes(ctx) ? now - ctx->since : 0;
-}
-
 int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, struct err *e)
 {
 	const struct evtset *set = ctx_set(ctx, c->id);

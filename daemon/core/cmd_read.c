@@ -67,6 +67,19 @@ static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 	return 0;
 }
 
+static void read_times(const struct core_run *run, struct cmd_vector *v)
+{
+	const struct context *ctx = run->ctx;
+	const struct evtset *set = v->nregs ? ctx_set(ctx, v->regs[0].set) : NULL;
+
+	if (set)
+		v->times = (struct ctx_times){
+			.active = set->active_ns + evtset_running_ns(ctx, set, run->now),
+			.began = ctx->began,
+			.until = ctx_until(ctx, run->clock),
+		};
+}
+
 int cmd_read(struct core_run *run, struct command *cmd, struct err *e)
 {
 	struct context *ctx = run->ctx;
@@ -80,6 +93,7 @@ int cmd_read(struct core_run *run, struct command *cmd, struct err *e)
 			return -e->no;
 		}
 	}
+	read_times(run, &cmd->vector);
 	return 0;
 }
 

@@ -75,9 +75,14 @@ static bool context_is_started(const struct context *ctx)
 	return ctx->state == CTX_RUNNING || ctx->state == CTX_MASKED;
 }
 
+uint64_t ctx_until(const struct context *ctx, uint64_t now)
+{
+	return context_is_started(ctx) ? now : ctx->ended;
+}
+
 uint64_t ctx_elapsed(const struct context *ctx, uint64_t now)
 {
-	return (context_is_started(ctx) ? now : ctx->ended) - ctx->began;
+	return ctx_until(ctx, now) - ctx->began;
 }
 
 void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now)

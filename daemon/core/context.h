@@ -162,6 +162,8 @@ void ctx_free(struct context *ctx);
 
 /* From the last start to @now, or to the stop after it (ns); 0 before the first start. */
 uint64_t ctx_elapsed(const struct context *ctx, uint64_t now);
+/* @now, or the stop after the last start. */
+uint64_t ctx_until(const struct context *ctx, uint64_t now);
 
 /* Overflows are attributed to a thread and an instruction: for samples, or for messages. */
 static inline bool ctx_attributes(const struct context *ctx)

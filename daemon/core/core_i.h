@@ -61,6 +61,8 @@ void reservation_lose(struct context *ctx, unsigned p, uint64_t differ);
 uint64_t soonest_overflow(const struct context *ctx, unsigned d);
 /* Adds the time since the last call to the active set's. */
 void time_account(struct context *ctx, uint64_t now);
+/* What time_account() would add to @set's time. */
+uint64_t evtset_running_ns(const struct context *ctx, const struct evtset *set, uint64_t now);
 /* The active set switches by time, and its time is over. */
 bool time_is_over(const struct context *ctx, uint64_t now);
 /* All counters have been read, or begin to count: for pages, their counts are those of now. */

@@ -310,6 +310,13 @@ struct cmd_signal {
 	int fd;
 };
 
+/* How long a context has counted what was read (ns), at the moment of the reading. */
+struct ctx_times {
+	uint64_t active; /* of the set, as active_ns */
+	uint64_t began;  /* the last start (clock of PMD 256); 0: there was none */
+	uint64_t until;  /* now, or the stop after it */
+};
+
 /*
  * CMD_WRITE, CMD_READ. Elements take effect in order up to the first error. Element i was line
  * @first_line + i of what the user wrote; 0: there is one line, and errors do not name it. @cut,
@@ -321,6 +328,7 @@ struct cmd_vector {
 	unsigned nregs;
 	unsigned first_line;
 	struct err cut;
+	struct ctx_times times; /* out: CMD_READ, of the set of the first element */
 };
 
 /* CMD_READ: the numbers in files that it needs, read before. */

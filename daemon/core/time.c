@@ -12,6 +12,12 @@ void time_account(struct context *ctx, uint64_t now)
 	ctx->since = now;
 }
 
+/* Time passes for the active set while it counts. */
+uint64_t evtset_running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
+{
+	return set == ctx->active && ctx_time_passes(ctx) ? now - ctx->since : 0;
+}
+
 bool time_is_over(const struct context *ctx, uint64_t now)
 {
 	const struct evtset *set = ctx->active;

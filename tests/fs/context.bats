@@ -183,11 +183,20 @@ USER=0x4100c0
 	ctl start
 	advance 1000
 	run -0 bounded cat "$C/total"
+	local total=$output
 	[ "${lines[0]}" = "pmd0 2000" ]
 	[ "${lines[1]}" = "pmd1 18446744073709551615" ]
 	# PMDs that nothing counts in, and that are 0, are left out.
-	[ "${lines[2]}" = "set=7 pmd1 70" ]
-	[ "${#lines[@]}" = 3 ]
+	# Counts have the times in which they were counted, as of one moment.
+	[ "${lines[2]}" = "active_ns 1000" ]
+	[ "${lines[3]}" = "set=7 pmd1 70" ]
+	[ "${lines[4]}" = "set=7 active_ns 0" ]
+	[ "${lines[5]}" = "elapsed_ns 1000" ]
+	[ "${#lines[@]}" = 6 ]
+	ctl stop
+	advance 500
+	holds "$C/total" "$total"
+	ctl start
 	put ok "$MNT/sim/offline" 1
 	probe ENXIO read "$C/total" 100 rdonly
 	sentence "$C/last_error" offline

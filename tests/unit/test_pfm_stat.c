@@ -21,25 +21,37 @@ static struct plan six(void)
 TEST(metrics)
 {
 	struct plan p = six();
-	struct reading r = {.values = {100, 50, 30, 10, 7, 500000}};
+	/* Of two CPUs */
+	struct reading r = {
+		.values = {100, 50, 30, 10, 7, 500000}, .places = 2, .counted_ns = 2000000};
 	struct counts c;
 	struct metric m;
 
-	counts_of(&c, &p, &r);
-	assert_true(metric_of(&m, &c, &p, 0, 1000000));
+	counts_of(&c, &p, &r, 1);
+	assert_true(metric_of(&m, &c, &p, 0));
 	assert_string_equal(m.name, "ipc");
 	assert_true(m.value == 2);
 	/* The same level */
-	assert_true(metric_of(&m, &c, &p, 2, 1000000));
+	assert_true(metric_of(&m, &c, &p, 2));
 	assert_true(m.value == 3);
 	/* A rate a second */
-	assert_true(metric_of(&m, &c, &p, 4, 1000000));
+	assert_true(metric_of(&m, &c, &p, 4));
 	assert_null(m.name);
 	assert_true(m.value == 7000);
-	assert_true(metric_of(&m, &c, &p, 5, 1000000));
+	assert_true(metric_of(&m, &c, &p, 5));
 	assert_string_equal(m.name, "cpus-utilized");
 	assert_true(m.value == 0.5);
-	assert_false(metric_of(&m, &c, &p, 4, 0));
+	/* The times of another moment */
+	r.torn = true;
+	counts_of(&c, &p, &r, 1);
+	assert_false(metric_of(&m, &c, &p, 4));
+	/* Of no place */
+	r = (struct reading){.values = {100, 50, 30, 10, 7, 500000}};
+	counts_of(&c, &p, &r, 1000000);
+	assert_true(metric_of(&m, &c, &p, 4));
+	assert_true(m.value == 7000);
+	counts_of(&c, &p, &r, 0);
+	assert_false(metric_of(&m, &c, &p, 4));
 }
 
 TEST(metrics_of_lost_counts)
@@ -50,12 +62,12 @@ TEST(metrics_of_lost_counts)
 	struct metric m;
 
 	err_set(&r.lost[1], EIO, "lost");
-	counts_of(&c, &p, &r);
-	assert_false(metric_of(&m, &c, &p, 1, 1000000));
-	assert_true(metric_of(&m, &c, &p, 0, 1000000));
+	counts_of(&c, &p, &r, 1000000);
+	assert_false(metric_of(&m, &c, &p, 1));
+	assert_true(metric_of(&m, &c, &p, 0));
 	assert_null(m.name);
 	/* No division by zero */
-	assert_true(metric_of(&m, &c, &p, 2, 1000000));
+	assert_true(metric_of(&m, &c, &p, 2));
 	assert_null(m.name);
 }
 
@@ -68,7 +80,7 @@ TEST(event_sets)
 	p.nsets = 3;
 	p.sets[1] = 1;
 	p.sets[2] = 2;
-	counts_of(&c, &p, &r);
+	counts_of(&c, &p, &r, 1000000);
 	assert_int_equal(c.all[0].value, 133);
 	assert_true(c.all[0].active == 0.75);
 	assert_int_equal(c.all[1].value, 200);
@@ -76,7 +88,7 @@ TEST(event_sets)
 	assert_int_equal(c.all[2].lost.no, ENODATA);
 	/* One set in each run: nothing is estimated. */
 	p.only = 1;
-	counts_of(&c, &p, &r);
+	counts_of(&c, &p, &r, 1000000);
 	assert_false(c.all[0].counted);
 	assert_true(c.all[1].counted);
 	assert_int_equal(c.all[1].value, 50);

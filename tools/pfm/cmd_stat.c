@@ -218,13 +218,13 @@ static int stat_take(struct session *session, const struct scope *scope, const s
 	struct stat_run *s = session->arg;
 	struct counts c;
 
-	counts_of(&c, plan, r);
+	counts_of(&c, plan, r, elapsed_ns);
 	if (!session->interval_ns)
 		return tallies_take(
 			&s->tallies[s->command], scope, &c, plan, elapsed_ns, s->options.nruns, e);
 	stat_header(s);
 	s->report.plan = plan;
-	report_counts(&s->report, scope, &c, time_ns, elapsed_ns);
+	report_counts(&s->report, scope, &c, time_ns);
 	return stat_flush(s, e);
 }
 
@@ -262,7 +262,7 @@ static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 	for (unsigned i = 0; i < t->plan->n; i++)
 		s->report.lost |= t->counts.all[i].lost.no != 0;
 	if (show)
-		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns, t->elapsed_ns);
+		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns);
 }
 
 /* Shows the counts of a run. With several, text has their statistics alone, at the end. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * total of a context: for each of its event sets, the sum of its PMDs and those of its children.
+ * total of a context: for each of its event sets, the sum of its PMDs and those of its children,
+ * with the time in which these were counted.
  * For one set after another, the contexts are queried, and the set's lines are printed. All of it
  * belongs to the session thread, so contexts may come and go, and the reader may be interrupted,
  * between two queries; and as there may be many, it is done in slices.
@@ -36,6 +37,9 @@ struct total {
 	uint64_t sum[PMU_MAX_PMDS];
 	struct gaps gaps[PMU_MAX_PMDS];
 	pmu_rows counting;
+	/* The sum of how long the set was active, and from when to when members were started. */
+	uint64_t active_ns;
+	uint64_t began, until; /* 0: none was */
 	/* The lines of the sets before, and what they are charged. */
 	struct text out;
 	size_t charged;
@@ -135,6 +139,11 @@ static void total_print_set(struct total *t)
 		command_print_gaps(&t->gaps[d], &t->out);
 		text_printf(&t->out, "\n");
 	}
+	if (!t->until)
+		return;
+	if (t->set)
+		text_printf(&t->out, "set=%u ", t->set);
+	text_printf(&t->out, "active_ns %" PRIu64 "\n", t->active_ns);
 }
 
 /* The file is charged for the text from now on. */
@@ -143,6 +152,8 @@ static void total_finish(struct total *t)
 	struct charge *c = &t->request.charge;
 	struct err never;
 
+	if (t->until)
+		text_printf(&t->out, "elapsed_ns %" PRIu64 "\n", t->until - t->began);
 	charge_set(c, c->bytes - t->charged, &never);
 	if (t->request.interrupted)
 		fuse_reply_err(t->request.call.req, EINTR);
@@ -171,6 +182,7 @@ static bool total_next_set(struct total *t)
 	memset(t->sum, 0, sizeof(t->sum));
 	memset(t->gaps, 0, sizeof(t->gaps));
 	t->counting = 0;
+	t->active_ns = 0;
 	t->member = 0;
 	t->set = next ? (uint16_t)next->set : 0;
 	return next;
@@ -192,6 +204,15 @@ static bool total_find_next(struct total *t)
 	return false;
 }
 
+static void total_add_times(struct total *t, const struct ctx_times *times)
+{
+	if (!times->until)
+		return;
+	t->active_ns += times->active;
+	t->began = t->until && t->began < times->began ? t->began : times->began;
+	t->until = t->until > times->until ? t->until : times->until;
+}
+
 static void total_done(struct job *job)
 {
 	struct total *t = container_of(job, struct total, job);
@@ -205,6 +226,7 @@ static void total_done(struct job *job)
 			t->gaps[d].ns += t->regs[d].gaps.ns;
 			t->counting |= (pmu_rows)t->regs[d].counts << d;
 		}
+		total_add_times(t, &job->cmd.vector.times);
 		t->member++;
 	} else if (!ctx->closed) {
 		t->err = job->err;

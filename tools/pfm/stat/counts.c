@@ -10,16 +10,24 @@
 /* Scales a value that was counted in @active_ns of @all_ns. */
 static void count_scale(struct count *c, uint64_t value, uint64_t active_ns, uint64_t all_ns)
 {
-	if (active_ns == 0) {
+	c->active = all_ns ? (double)active_ns / (double)all_ns : 0;
+	if (active_ns == 0 && !c->lost.no)
 		err_set(&c->lost, ENODATA,
 			"its event set was never active: count longer, or use --rerun");
+	if (c->lost.no)
 		return;
-	}
-	c->active = (double)active_ns / (double)all_ns;
 	c->value = active_ns == all_ns ? value : (uint64_t)llround((double)value / c->active);
 }
 
-void counts_of(struct counts *c, const struct plan *p, const struct reading *r)
+/* Rates are those of the time in which it was counted, on each CPU. */
+static uint64_t counts_time(const struct reading *r, uint64_t elapsed_ns)
+{
+	if (r->torn)
+		return 0;
+	return r->places ? r->counted_ns / r->places : elapsed_ns;
+}
+
+void counts_of(struct counts *c, const struct plan *p, const struct reading *r, uint64_t elapsed_ns)
 {
 	bool alternate = p->only < 0 && p->nsets > 1;
 	uint64_t all_ns = 0;
@@ -37,9 +45,9 @@ void counts_of(struct counts *c, const struct plan *p, const struct reading *r)
 		count->counted = plan_counts(p, i, &set);
 		count->active = 1;
 		count->value = r->values[i];
-		if (r->lost[i].no)
-			count->lost = r->lost[i];
-		else if (alternate)
+		count->counted_ns = counts_time(r, elapsed_ns);
+		count->lost = r->lost[i];
+		if (alternate)
 			count_scale(count, r->values[i], r->active_ns[set], all_ns);
 	}
 }
@@ -94,8 +102,7 @@ static bool count_ratio_of(
 	return false;
 }
 
-bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event,
-	uint64_t elapsed_ns)
+bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event)
 {
 	const struct count *count = &c->all[event];
 
@@ -103,28 +110,29 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 		return false;
 	if (count_ratio_of(m, c, p, event))
 		return true;
-	if (elapsed_ns == 0)
+	if (count->counted_ns == 0)
 		return false;
 	if (count_unit(p->events[event].name))
 		*m = (struct metric){"cpus-utilized", NULL, "CPUs utilized", 3,
-			(double)count->value / (double)elapsed_ns};
+			(double)count->value / (double)count->counted_ns};
 	else
 		*m = (struct metric){NULL, NULL, "/s", 0,
-			(double)count->value * (double)NSEC_PER_SEC / (double)elapsed_ns};
+			(double)count->value * (double)NSEC_PER_SEC / (double)count->counted_ns};
 	return true;
 }
 
-double counts_group_metric(
-	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns)
+double counts_group_metric(const struct counts *c, const struct plan *p, unsigned i)
 {
-	double values[EVENT_MAX];
+	double values[EVENT_MAX], ns = 0;
+	unsigned n = p->group->nevents;
 
-	for (unsigned event = 0; event < p->group->nevents; event++) {
+	for (unsigned event = 0; event < n; event++) {
 		const struct count *count = &c->all[event];
 		bool known = count->counted && !count->lost.no;
 
 		values[event] = known ? (double)count->value : NAN;
+		ns += count->counted_ns ? (double)count->counted_ns : NAN;
 	}
-	return formula_eval(
-		&p->group->metrics[i].formula, values, (double)elapsed_ns / (double)NSEC_PER_SEC);
+	/* Several runs of a command have counted them. */
+	return formula_eval(&p->group->metrics[i].formula, values, ns / n / (double)NSEC_PER_SEC);
 }

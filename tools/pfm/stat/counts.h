@@ -13,6 +13,7 @@ struct count {
 	bool counted;    /* in this run */
 	uint64_t value;  /* an estimate for the whole time if @active is below 1 */
 	double active;   /* the part of the time in which its event set was active */
+	uint64_t counted_ns; /* the time that it was counted, on average of places; 0: not known */
 	struct err lost; /* no: there is no value, for the reason in its sentence */
 };
 
@@ -23,7 +24,9 @@ struct counts {
 	uint64_t counted_ns, gaps;
 };
 
-void counts_of(struct counts *c, const struct plan *p, const struct reading *r);
+/* @elapsed_ns: the time of a reading that has no places. */
+void counts_of(
+	struct counts *c, const struct plan *p, const struct reading *r, uint64_t elapsed_ns);
 
 struct metric {
 	const char *name; /* NULL: it is only for people */
@@ -37,12 +40,10 @@ struct metric {
  * What is derived from @event: a ratio to another event, or else a rate. False: nothing, as of the
  * events of a group, which has metrics of its own.
  */
-bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event,
-	uint64_t elapsed_ns);
+bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event);
 
 /* The value of metric @i of the plan's group; NAN: a count that it needs has none. */
-double counts_group_metric(
-	const struct counts *c, const struct plan *p, unsigned i, uint64_t elapsed_ns);
+double counts_group_metric(const struct counts *c, const struct plan *p, unsigned i);
 
 /* ns for clocks, otherwise NULL. */
 const char *count_unit(const char *event);

@@ -293,6 +293,20 @@ int places_start(struct places *p, struct err *e)
 	return rc;
 }
 
+int places_begin(struct places *p, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+		struct reading *last = &p->all[i].last;
+
+		if (p->all[i].kind == PLACE_COMMAND)
+			rc = file_read_u64(p->all[i].ctx.dir, "pmd/262", &last->elapsed_ns, e);
+		last->counted_ns = last->elapsed_ns;
+	}
+	return rc;
+}
+
 int place_check(struct place *place, struct err *e)
 {
 	char state[64];
@@ -320,13 +334,29 @@ int places_stop(struct places *p, struct err *e)
 	return rc;
 }
 
+/* A CPU's counters count all the time in which an event set is active, those of threads from the
+ * start to the stop, whether a thread runs or not. */
+static void place_add_time(const struct place *place, struct reading *r)
+{
+	r->places = 1;
+	for (unsigned set = 0; place->kind == PLACE_CPU && set < PLAN_SETS; set++)
+		r->counted_ns += r->active_ns[set];
+	if (place->kind != PLACE_CPU)
+		r->counted_ns = r->elapsed_ns;
+}
+
 int place_read(struct place *place, struct reading *r, struct err *e)
 {
 	int rc;
 
 	*r = place->collected;
+	/* That of children which are gone by now may have been the longest. */
+	r->elapsed_ns = place->last.elapsed_ns;
 	rc = reading_add(r, place->plan, place->ctx.dir, e);
-	return rc < 0 || !place->background ? rc : reading_add_gaps(r, place->ctx.dir, e);
+	if (rc < 0)
+		return rc;
+	place_add_time(place, r);
+	return place->background ? reading_add_gaps(r, place->ctx.dir, e) : 0;
 }
 
 int places_collect(struct places *p, bool threads, struct err *e)

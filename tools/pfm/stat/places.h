@@ -67,6 +67,8 @@ int place_load(struct place *place, const struct tree *t, struct err *e);
 /* Those of all of them. */
 int places_load(struct places *p, const struct tree *t, struct err *e);
 int places_start(struct places *p, struct err *e);
+/* A command is about to run: the time since the start of its counters is none of its own. */
+int places_begin(struct places *p, struct err *e);
 /* Stops those that have not ended. */
 int places_stop(struct places *p, struct err *e);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,12 @@ static bool reading_names_count(const struct err *e)
 
 /* --- All counts at once */
 
+/* Of a context and its children, which begin and end at other times. */
+static void reading_take_elapsed(struct reading *r, uint64_t ns)
+{
+	r->elapsed_ns = ns > r->elapsed_ns ? ns : r->elapsed_ns;
+}
+
 /* Whether @pmd is one of those that count @event, in the set @set of contexts. */
 static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigned pmd)
 {
@@ -48,32 +55,50 @@ static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigne
 	return false;
 }
 
-/* A line of total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS] */
-static int reading_parse_line(
-	struct reading *r, const struct plan *p, struct slice line, struct err *e)
+/* "PREFIXn" is the number n. */
+static bool reading_number(struct slice word, const char *prefix, uint64_t *v)
 {
-	unsigned set = 0, pmd;
-	int used = 0;
-	struct slice word;
-	uint64_t value;
-	char text[64];
+	size_t n = strlen(prefix);
+	struct err e;
 
-	snprintf(text, sizeof(text), "%.*s", SLICE_ARG(line));
-	if (sscanf(text, "set=%u %n", &set, &used) < 1)
-		used = 0;
-	if (sscanf(text + used, "pmd%u", &pmd) != 1)
-		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
-	slice_word(&line);
-	if (used)
-		slice_word(&line);
-	word = slice_word(&line);
-	line = slice_trim(line);
-	if (num_u64(word, &value, e) < 0 || (line.n && !slice_starts(line, "gaps=")))
-		return err_set(e, EPROTO, "total: '%s' is no line of this interface", text);
+	return slice_starts(word, prefix) &&
+	       num_max((struct slice){word.p + n, word.n - n}, UINT_MAX, v, &e) == 0;
+}
+
+static void reading_add_value(
+	struct reading *r, const struct plan *p, unsigned set, unsigned pmd, uint64_t value)
+{
 	for (unsigned i = 0; i < p->n; i++)
 		if (reading_is_of(p, i, (int)set, pmd))
 			r->values[i] += value;
-	return 0;
+}
+
+/* A line of total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS], [set=ID ]active_ns NS, or
+ * elapsed_ns NS. */
+static int reading_parse_line(
+	struct reading *r, const struct plan *p, struct slice line, struct err *e)
+{
+	struct slice rest = line, word = slice_word(&rest);
+	uint64_t set = 0, pmd, value;
+
+	if (reading_number(word, "set=", &set))
+		word = slice_word(&rest);
+	if (set < PLAN_SETS && num_u64(slice_word(&rest), &value, e) == 0) {
+		rest = slice_trim(rest);
+		if (reading_number(word, "pmd", &pmd) && (!rest.n || slice_starts(rest, "gaps="))) {
+			reading_add_value(r, p, (unsigned)set, (unsigned)pmd, value);
+			return 0;
+		}
+		if (slice_is(word, "active_ns") && !rest.n) {
+			r->active_ns[set] += value;
+			return 0;
+		}
+		if (slice_is(word, "elapsed_ns") && !rest.n) {
+			reading_take_elapsed(r, value);
+			return 0;
+		}
+	}
+	return err_set(e, EPROTO, "total: '%.*s' is no line of this interface", SLICE_ARG(line));
 }
 
 static int reading_add_total(struct reading *r, const struct plan *p, int dir, struct err *e)
@@ -124,11 +149,12 @@ static int reading_add_counts(struct reading *r, const struct plan *p, int dir, 
 
 static int reading_add_times(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
+	unsigned nsets = p->only < 0 ? p->nsets : 1;
 	char path[48];
 	uint64_t ns;
 	int rc = 0;
 
-	for (unsigned set = 0; rc == 0 && p->only < 0 && p->nsets > 1 && set < p->nsets; set++) {
+	for (unsigned set = 0; rc == 0 && set < nsets; set++) {
 		snprintf(path, sizeof(path), "set/%u/active_ns", set);
 		rc = file_read_u64(dir, path, &ns, e);
 		if (rc == 0)
@@ -179,12 +205,45 @@ static int reading_child_times(
 	return reading_add_times(r, p, child, e);
 }
 
-/* The sums are not there: finds out which counts are lost. */
+static int reading_add_all_times(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	uint64_t ns = 0;
+	int rc = reading_add_times(r, p, dir, e);
+
+	if (rc == 0)
+		rc = file_read_u64(dir, "pmd/262", &ns, e);
+	if (rc < 0 && !reading_is_lost(e->no))
+		return rc;
+	r->torn |= rc < 0;
+	reading_take_elapsed(r, ns);
+	return reading_each_child(r, p, dir, reading_child_times, e);
+}
+
+static bool reading_same_times(const struct reading *a, const struct reading *b)
+{
+	return a->elapsed_ns == b->elapsed_ns &&
+	       memcmp(a->active_ns, b->active_ns, sizeof(a->active_ns)) == 0;
+}
+
+/* The sums are not there: finds out which counts are lost. While it counts, the times pass
+ * meanwhile. */
 static int reading_add_each(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
-	int rc = reading_add_counts(r, p, dir, e);
+	struct reading before = *r, after = *r;
+	int rc = reading_add_all_times(&before, p, dir, e);
 
-	return rc < 0 ? rc : reading_each_child(r, p, dir, reading_child_counts, e);
+	if (rc == 0)
+		rc = reading_add_counts(r, p, dir, e);
+	if (rc == 0)
+		rc = reading_each_child(r, p, dir, reading_child_counts, e);
+	if (rc == 0)
+		rc = reading_add_all_times(&after, p, dir, e);
+	if (rc < 0)
+		return rc;
+	r->torn |= !reading_same_times(&before, &after);
+	memcpy(r->active_ns, after.active_ns, sizeof(r->active_ns));
+	r->elapsed_ns = after.elapsed_ns;
+	return 0;
 }
 
 static void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e)
@@ -196,34 +255,16 @@ static void reading_lose_all(struct reading *r, const struct plan *p, const stru
 			reading_lose(r, i, e);
 }
 
-static int reading_add_sums(struct reading *r, const struct plan *p, int dir, struct err *e)
-{
-	struct reading before = *r;
-	int rc = reading_add_total(r, p, dir, e);
-
-	if (rc == 0 || !reading_is_lost(e->no))
-		return rc;
-	*r = before;
-	if (reading_names_count(e))
-		return reading_add_each(r, p, dir, e);
-	reading_lose_all(r, p, e);
-	return 0;
-}
-
 int reading_add_gaps(struct reading *r, int dir, struct err *e)
 {
 	char state[128];
 	const char *gaps;
-	uint64_t ns;
 	int rc = file_read_line(dir, "state", state, sizeof(state), e);
 
-	if (rc == 0)
-		rc = file_read_u64(dir, "set/0/active_ns", &ns, e);
 	if (rc < 0)
 		return rc;
 	gaps = strstr(state, " gaps=");
 	r->gaps += gaps ? strtoull(gaps + strlen(" gaps="), NULL, 10) : 0;
-	r->counted_ns += ns;
 	r->yielding++;
 	return 0;
 }
@@ -232,7 +273,7 @@ int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err
 {
 	int rc = reading_add_counts(r, p, dir, e);
 
-	return rc < 0 ? rc : reading_add_times(r, p, dir, e);
+	return rc < 0 || p->only >= 0 || p->nsets == 1 ? rc : reading_add_times(r, p, dir, e);
 }
 
 int reading_missing(const struct plan *p, int dir, struct err *missing, struct err *e)
@@ -249,13 +290,16 @@ int reading_missing(const struct plan *p, int dir, struct err *missing, struct e
 
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
-	int rc = reading_add_sums(r, p, dir, e);
+	struct reading before = *r;
+	int rc = reading_add_total(r, p, dir, e);
 
-	if (rc == 0)
-		rc = reading_add_times(r, p, dir, e);
-	if (rc == 0 && p->only < 0 && p->nsets > 1)
-		rc = reading_each_child(r, p, dir, reading_child_times, e);
-	return rc;
+	if (rc == 0 || !reading_is_lost(e->no))
+		return rc;
+	*r = before;
+	if (reading_names_count(e))
+		return reading_add_each(r, p, dir, e);
+	reading_lose_all(r, p, e);
+	return reading_add_all_times(r, p, dir, e);
 }
 
 /* --- Children that have ended */
@@ -302,8 +346,11 @@ void reading_sum(struct reading *to, const struct reading *from)
 	}
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		to->active_ns[set] += from->active_ns[set];
-	to->yielding += from->yielding;
+	to->elapsed_ns += from->elapsed_ns;
+	to->torn |= from->torn;
+	to->places += from->places;
 	to->counted_ns += from->counted_ns;
+	to->yielding += from->yielding;
 	to->gaps += from->gaps;
 }
 
@@ -313,6 +360,8 @@ void reading_since(struct reading *to, const struct reading *before)
 		to->values[i] -= before->values[i];
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		to->active_ns[set] -= before->active_ns[set];
+	to->elapsed_ns -= before->elapsed_ns;
+	to->torn |= before->torn;
 	to->counted_ns -= before->counted_ns;
 	to->gaps -= before->gaps;
 }

@@ -3,6 +3,7 @@
 #ifndef TOOLS_PFM_STAT_READING_H
 #define TOOLS_PFM_STAT_READING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -11,12 +12,15 @@
 struct reading {
 	uint64_t values[EVENT_MAX];
 	struct err lost[EVENT_MAX];    /* no: the value is lost, for the reason in its sentence */
-	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active; only if there are
-					  several */
-	/* Of background contexts, which yield to others; else 0. */
-	unsigned yielding;   /* how many there are */
-	uint64_t counted_ns; /* of all together, without the gaps */
-	uint64_t gaps;
+	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active */
+	uint64_t elapsed_ns;           /* from the start to the stop, or to this reading */
+	bool torn; /* the times are not those of the moment at which the counts were read */
+	/* How long the places counted that this is of, all together: without gaps and masking for
+	 * CPUs. */
+	unsigned places;
+	uint64_t counted_ns;
+	unsigned yielding; /* of these, background contexts, which yield to others */
+	uint64_t gaps;     /* theirs */
 };
 
 /*
@@ -25,7 +29,7 @@ struct reading {
  */
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
 
-/* Adds how long a background context has counted, and how often not. */
+/* Adds how often a background context has yielded. */
 int reading_add_gaps(struct reading *r, int dir, struct err *e);
 
 /* Adds those of the context alone. */

@@ -156,13 +156,13 @@ static void report_value(char room[DIGITS_ROOM], const struct count *count, bool
 }
 
 /* What is derived from an event, in @room bytes; "" if that is not enough. */
-static void report_derived(char *room, size_t size, const struct report *r, const struct counts *c,
-	unsigned event, uint64_t elapsed_ns)
+static void report_derived(
+	char *room, size_t size, const struct report *r, const struct counts *c, unsigned event)
 {
 	char number[DIGITS_ROOM];
 	struct metric m;
 
-	if (!metric_of(&m, c, r->plan, event, elapsed_ns) ||
+	if (!metric_of(&m, c, r->plan, event) ||
 		snprintf(room, size, "  # %s %s", digits_decimal(number, m.value, m.decimals),
 			m.text) >= (int)size)
 		*room = '\0';
@@ -195,7 +195,7 @@ static int report_width(const struct report *r)
 }
 
 static void report_text_count(const struct report *r, const struct scope *scope,
-	const struct counts *c, unsigned event, uint64_t time_ns, uint64_t elapsed_ns)
+	const struct counts *c, unsigned event, uint64_t time_ns)
 {
 	const struct count *count = &c->all[event];
 	const struct pfm_event *ev = &r->plan->events[event];
@@ -215,7 +215,7 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	/* A value without its share of the time would be taken for a count, so this comes second.
 	 */
 	if (n > 0 && n < REPORT_COLUMNS)
-		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event, elapsed_ns);
+		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event);
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
@@ -251,13 +251,13 @@ static void report_row_group_metric(const struct report *r, const struct scope *
 	report_row(r, &row);
 }
 
-static void report_group(const struct report *r, const struct scope *scope, const struct counts *c,
-	uint64_t time_ns, uint64_t elapsed_ns)
+static void report_group(
+	const struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
 	const struct group *g = r->plan->group;
 
 	for (unsigned i = 0; g && i < g->nmetrics; i++) {
-		double v = counts_group_metric(c, r->plan, i, elapsed_ns);
+		double v = counts_group_metric(c, r->plan, i);
 
 		if (r->format == REPORT_TEXT)
 			report_text_metric(r, scope, &g->metrics[i], v, time_ns);
@@ -289,12 +289,10 @@ static void report_gaps(
 
 /* --- Both */
 
-void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
-	uint64_t time_ns, uint64_t elapsed_ns)
+void report_counts(
+	struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
 	const struct err *lost[EVENT_MAX];
-	/* Rates are those of the time in which it was counted, on each CPU. */
-	uint64_t counted_ns = c->yielding ? c->counted_ns / c->yielding : elapsed_ns;
 	char label[PLAN_LABEL];
 	struct metric m;
 
@@ -304,14 +302,14 @@ void report_counts(struct report *r, const struct scope *scope, const struct cou
 			continue;
 		r->lost |= c->all[i].lost.no != 0;
 		if (r->format == REPORT_TEXT)
-			report_text_count(r, scope, c, i, time_ns, counted_ns);
+			report_text_count(r, scope, c, i, time_ns);
 		else
 			report_row_count(r, scope, c, i, time_ns);
-		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i, counted_ns) && m.name)
+		if (r->format != REPORT_TEXT && metric_of(&m, c, r->plan, i) && m.name)
 			report_row_metric(r, scope, plan_label(r->plan, m.name, label), m.unit,
 				m.value, time_ns);
 	}
-	report_group(r, scope, c, time_ns, counted_ns);
+	report_group(r, scope, c, time_ns);
 	if (c->yielding)
 		report_gaps(r, scope, c, time_ns);
 	if (r->format == REPORT_TEXT)
@@ -343,9 +341,9 @@ void report_region(struct report *r, const struct region_sum *region, uint64_t t
 	struct counts c;
 
 	r->region = region->name;
-	counts_of(&c, r->plan, &region->counts);
+	counts_of(&c, r->plan, &region->counts, region->time_ns);
 	report_region_calls(r, region, time_ns);
-	report_counts(r, NULL, &c, time_ns, region->time_ns);
+	report_counts(r, NULL, &c, time_ns);
 	if (r->format == REPORT_TEXT)
 		fputc('\n', r->out);
 }

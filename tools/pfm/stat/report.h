@@ -34,8 +34,8 @@ struct report {
 void report_header(struct report *r, const char *what, const struct tree *t);
 
 /* The counts of @scope, or the sums if it is NULL. */
-void report_counts(struct report *r, const struct scope *scope, const struct counts *c,
-	uint64_t time_ns, uint64_t elapsed_ns);
+void report_counts(
+	struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns);
 
 /* The counts of a region, and how often the program was in it. */
 void report_region(struct report *r, const struct region_sum *region, uint64_t time_ns);

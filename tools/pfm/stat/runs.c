@@ -36,6 +36,6 @@ void runs_add(struct runs *r, const struct plan *p, const struct counts *c, uint
 			r->lost[i] = c->all[i].lost;
 	}
 	for (unsigned i = 0; p->group && i < p->group->nmetrics; i++)
-		r->metrics[i][r->n] = counts_group_metric(c, p, i, elapsed_ns);
+		r->metrics[i][r->n] = counts_group_metric(c, p, i);
 	r->elapsed_s[r->n++] = (double)elapsed_ns / (double)NSEC_PER_SEC;
 }

@@ -295,7 +295,9 @@ static int session_prepare(struct session *s, struct err *e)
 	int rc = command ? session_prepare_command(s, e) : session_prepare_places(s, e);
 
 	session_set_refused(s);
-	return rc < 0 || !command ? rc : places_start(&s->places, e);
+	if (rc == 0 && command)
+		rc = places_start(&s->places, e);
+	return rc < 0 ? rc : places_begin(&s->places, e);
 }
 
 /* Nothing counts any more, and the command goes on. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -39,7 +38,7 @@ struct context_count {
 	struct context_place place;
 	unsigned set, pmd;
 	uint64_t value;
-	uint64_t read_ns;              /* CLOCK_MONOTONIC, of @value */
+	uint64_t elapsed_ns;           /* since the start, at @value */
 	bool resets;                   /* overflows set the PMD again */
 	double rate;                   /* per second; NAN: not known */
 	char event[EVENT_TEXT];        /* what it counts */
@@ -193,10 +192,13 @@ static int contexts_add_counts(struct contexts *c, const struct context_place *p
 	struct slice total, struct err *e)
 {
 	TEXT_CLEANUP struct text regs = {0};
-	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+	struct slice elapsed = context_register(total, "elapsed_ns");
+	uint64_t elapsed_ns = 0;
 	unsigned set = UINT_MAX;
 	struct err gone;
 
+	/* There is none before the first start. */
+	num_u64(slice_word(&elapsed), &elapsed_ns, &gone);
 	while (total.n) {
 		struct context_count found = {0}, *count;
 		char path[32];
@@ -209,7 +211,7 @@ static int contexts_add_counts(struct contexts *c, const struct context_place *p
 		count->set = found.set;
 		count->pmd = found.pmd;
 		count->value = found.value;
-		count->read_ns = now;
+		count->elapsed_ns = elapsed_ns;
 		if (found.set != set) {
 			snprintf(path, sizeof(path), "set/%u/regs", found.set);
 			text_clear(&regs);
@@ -256,17 +258,19 @@ static bool context_same(const struct context_count *a, const struct context_cou
 	       a->set == b->set && a->pmd == b->pmd && strcmp(a->event, b->event) == 0;
 }
 
-/* Without a rate: a count that is new, that overflows set again, or that has become less. */
+/* Without a rate: a count that is new, that overflows set again, or that has become less, as by
+ * another start. */
 static void context_rate(struct context_count *now, const struct contexts *before)
 {
 	for (unsigned i = 0; i < before->n && !now->reason[0] && !now->resets; i++) {
 		const struct context_count *b = &before->all[i];
+		uint64_t ns = now->elapsed_ns - b->elapsed_ns;
 
-		if (b->reason[0] || b->value > now->value || b->read_ns >= now->read_ns ||
+		if (b->reason[0] || b->value > now->value || b->elapsed_ns > now->elapsed_ns ||
 			!context_same(b, now))
 			continue;
-		now->rate = (double)(now->value - b->value) * (double)NSEC_PER_SEC /
-			    (double)(now->read_ns - b->read_ns);
+		now->rate = ns ? (double)(now->value - b->value) * (double)NSEC_PER_SEC / (double)ns
+			       : 0;
 	}
 }
 

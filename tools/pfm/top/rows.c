@@ -42,7 +42,6 @@ static int top_add(struct top *t, enum place_kind kind, int id, struct err *e)
 		.seen = true};
 	if (place_load(&p->place, t->tree, &p->refused) == 0)
 		ctx_command(&p->place.ctx, "start", &p->refused);
-	p->read_ns = nsec_now(CLOCK_MONOTONIC);
 	if (p->refused.no)
 		ctx_close(&p->place.ctx);
 	if (p->refused.no == ESRCH)
@@ -140,13 +139,14 @@ static struct top_row *top_row_of(struct top *t, int id)
 	return &t->rows[t->n++];
 }
 
-static void top_add_rates(
-	struct top_row *row, const struct plan *plan, const struct reading *r, uint64_t elapsed_ns)
+static void top_add_rates(struct top_row *row, const struct plan *plan, const struct reading *r)
 {
-	for (unsigned i = 0; i < plan->n; i++) {
-		double rate = (double)r->values[i] * (double)NSEC_PER_SEC / (double)elapsed_ns;
+	bool timed = !r->torn && r->counted_ns;
 
-		row->rates[i] += r->lost[i].no ? NAN : rate;
+	for (unsigned i = 0; i < plan->n; i++) {
+		double rate = (double)r->values[i] * (double)NSEC_PER_SEC / (double)r->counted_ns;
+
+		row->rates[i] += r->lost[i].no || !timed ? NAN : rate;
 	}
 }
 
@@ -156,20 +156,17 @@ static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 	bool sum = t->by_process && p->pid;
 	struct reading now, since;
 	struct top_row *row;
-	uint64_t now_ns;
 	int rc = place_read(&p->place, &now, e);
 
 	if (rc < 0)
 		return rc;
-	now_ns = nsec_now(CLOCK_MONOTONIC);
 	since = now;
 	reading_since(&since, &p->place.last);
 	row = top_row_of(t, sum ? p->pid : p->place.id);
 	if (p->place.kind != PLACE_CPU)
 		proc_name(row->id, row->name);
-	top_add_rates(row, t->plan, &since, now_ns - p->read_ns);
+	top_add_rates(row, t->plan, &since);
 	p->place.last = now;
-	p->read_ns = now_ns;
 	return p->place.kind == PLACE_CPU ? 0 : place_check(&p->place, e);
 }
 

@@ -23,7 +23,6 @@ struct top_row {
 struct top_place {
 	struct place place;
 	int pid;            /* of a thread */
-	uint64_t read_ns;   /* CLOCK_MONOTONIC, of place.last */
 	struct err refused; /* no: it cannot be counted */
 	bool seen;          /* it is there still */
 };
