@@ -46,7 +46,7 @@ def check_value(row, kind):
     else:
         assert is_number(row["value"]) or row["value"] is None, row
     assert (row["level"] is None) == (kind == "metric"), row
-    assert 0 < row["active"] <= 1 or row["lost"], row
+    assert 0 <= row["active"] <= 1 and (row["active"] or row["lost"]), row
     assert is_natural(row["time_ns"]) and is_natural(row["run"]) and row["run"] > 0, row
     assert all(row.get(f) is None for f in STATISTICS), row
     return row["value"]
@@ -58,10 +58,10 @@ def check_statistics(row):
     if row["lost"] is not None:
         assert all(row[f] is None for f in STATISTICS[1:]), row
         return None
-    assert all(is_number(row[f]) for f in STATISTICS), row
+    assert all(is_number(row[f]) for f in STATISTICS[:-1]), row
     assert row["min"] <= row["median"] <= row["max"] and row["deviation"] >= 0, row
     assert row["min"] <= row["mean"] * (1 + 1e-9) and row["mean"] <= row["max"] * (1 + 1e-9), row
-    assert 0 <= row["outliers"] <= row["runs"], row
+    assert row["outliers"] is None if row["runs"] < 10 else 0 <= row["outliers"] <= row["runs"], row
     return row["mean"]
 
 

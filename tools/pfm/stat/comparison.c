@@ -30,7 +30,7 @@ static struct row_comparison comparison_of(struct series s[2])
 		summary_of(&c.summaries[i], s[i].values, s[i].n);
 	c.p = mann_whitney_p(s[0].values, s[0].n, s[1].values, s[1].n);
 	c.significant = c.p < comparison_alpha;
-	c.change = 100 * (c.summaries[1].mean - c.summaries[0].mean) / c.summaries[0].mean;
+	c.change = 100 * (c.summaries[1].mean - c.summaries[0].mean) / fabs(c.summaries[0].mean);
 	return c;
 }
 
@@ -61,9 +61,8 @@ static void comparison_text(
 		fprintf(r->out, "%17s\n", c->event ? "<lost>" : "-");
 		return;
 	}
-	fprintf(r->out, "%17s %17s",
-		digits_decimal(a, c->summaries[0].mean * s->scale, s->decimals),
-		digits_decimal(b, c->summaries[1].mean * s->scale, s->decimals));
+	fprintf(r->out, "%17s %17s", series_number(a, s, c->summaries[0].mean),
+		series_number(b, s, c->summaries[1].mean));
 	if (c->significant)
 		comparison_change(r, c);
 	else

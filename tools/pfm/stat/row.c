@@ -51,7 +51,6 @@ static void row_summary(struct fields *f, const struct row *r)
 		{"median", r->summary.median},
 		{"min", r->summary.min},
 		{"max", r->summary.max},
-		{"outliers", r->summary.outliers},
 	};
 
 	fields_id(f, "runs", r->statistics ? (int)r->runs : -1);
@@ -60,6 +59,10 @@ static void row_summary(struct fields *f, const struct row *r)
 			fields_none(f, numbers[i].name);
 		else
 			fields_number(f, numbers[i].name, ROW_DIGITS_EXACT, numbers[i].v);
+	if (r->lost || !r->statistics || r->runs < SUMMARY_OUTLIERS)
+		fields_none(f, "outliers");
+	else
+		fields_u64(f, "outliers", r->summary.outliers);
 }
 
 static void row_fields(struct fields *f, const struct row *r, unsigned columns)

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "tools/pfm/text/digits.h"
-
 unsigned series_count(const struct plan *p)
 {
 	return p->n + (p->group ? p->group->nmetrics : 0) + 1;
@@ -19,6 +17,7 @@ static void series_get_event(
 	s->unit = count_unit(p->events[i].name);
 	s->values = runs->values[i];
 	s->lost = runs->lost[i].no ? &runs->lost[i] : NULL;
+	s->decimals = -1;
 	if (s->unit) {
 		s->scale = 1e-6;
 		s->decimals = 2;
@@ -56,4 +55,12 @@ void series_get(struct series *s, const struct runs *runs, const struct plan *p,
 		s->values = runs->elapsed_s;
 		s->decimals = 6;
 	}
+}
+
+const char *series_number(char room[DIGITS_ROOM], const struct series *s, double v)
+{
+	double shown = v * s->scale;
+	int decimals = s->decimals >= 0 ? s->decimals : shown == floor(shown) ? 0 : 2;
+
+	return digits_decimal(room, shown, decimals);
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/runs.h"
+#include "tools/pfm/text/digits.h"
 
 struct series {
 	char label[PLAN_LABEL]; /* for the names */
@@ -18,12 +19,15 @@ struct series {
 	const struct err *lost; /* why a run has no value; NULL: all have one */
 	/* For people: the values times @scale have that unit, and so many decimals. */
 	double scale;
-	int decimals;
+	int decimals; /* -1: as many as it takes, of numbers that may be integers */
 	const char *shown_unit;
 };
 
 /* How many there are: the events, the metrics of the group, and the time that passed. */
 unsigned series_count(const struct plan *p);
+
+/* @v of the series, as people see it. */
+const char *series_number(char room[DIGITS_ROOM], const struct series *s, double v);
 
 void series_get(struct series *s, const struct runs *runs, const struct plan *p, unsigned i);
 

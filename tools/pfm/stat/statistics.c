@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/stat/statistics.h"
 
+#include <math.h>
+
 #include "tools/pfm/stat/row.h"
 #include "tools/pfm/stat/series.h"
 #include "tools/pfm/text/digits.h"
@@ -19,10 +21,19 @@ static int statistics_indent(int length, const struct scope *scope)
 	return name < most ? name : most;
 }
 
+/* In percent of the mean; "-" of a mean of 0. */
+static const char *statistics_deviation(char room[DIGITS_ROOM], const struct summary *s)
+{
+	double percent = s->deviation > 0 ? 100 * s->deviation / fabs(s->mean) : 0;
+
+	return digits_decimal(room, percent, 2);
+}
+
 static void statistics_text(
 	const struct report *r, const struct scope *scope, const struct series *s)
 {
 	char mean[DIGITS_ROOM], median[DIGITS_ROOM], min[DIGITS_ROOM], max[DIGITS_ROOM];
+	char deviation[DIGITS_ROOM];
 	const char *name = s->event ? s->event : s->metric;
 	char line[3 * DIGITS_ROOM + 48];
 	struct summary sum;
@@ -35,14 +46,14 @@ static void statistics_text(
 		return;
 	}
 	summary_of(&sum, s->values, s->n);
-	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6.2f %%\n",
-		digits_decimal(mean, sum.mean * s->scale, s->decimals), s->shown_unit, name,
-		report_level(s->level), sum.mean > 0 ? 100 * sum.deviation / sum.mean : 0);
-	n = snprintf(line, sizeof(line), "median %s, %s to %s, %u outlier%s",
-		digits_decimal(median, sum.median * s->scale, s->decimals),
-		digits_decimal(min, sum.min * s->scale, s->decimals),
-		digits_decimal(max, sum.max * s->scale, s->decimals), sum.outliers,
-		sum.outliers == 1 ? "" : "s");
+	fprintf(r->out, "%20s %-2s %-24s %-2s  +-%6s %%\n", series_number(mean, s, sum.mean),
+		s->shown_unit, name, report_level(s->level), statistics_deviation(deviation, &sum));
+	n = snprintf(line, sizeof(line), "median %s, %s to %s",
+		series_number(median, s, sum.median), series_number(min, s, sum.min),
+		series_number(max, s, sum.max));
+	if (s->n >= SUMMARY_OUTLIERS)
+		n += snprintf(line + n, sizeof(line) - (size_t)n, ", %u outlier%s", sum.outliers,
+			sum.outliers == 1 ? "" : "s");
 	fprintf(r->out, "%*s%s\n", statistics_indent(n, scope), "", line);
 }
 

@@ -6,6 +6,8 @@
 
 /* Makes the median deviation of normally distributed values their standard deviation. */
 static const double summary_scale = 1.4826;
+/* The same of the mean deviation. */
+static const double summary_mean_scale = 1.2533;
 
 static int summary_compare(const void *a, const void *b)
 {
@@ -39,6 +41,19 @@ static double summary_median_deviation(const double *sorted, unsigned n, double 
 	return n % 2 ? last : before / 2 + last / 2;
 }
 
+/* How far an outlier is from the median, at least. Where most values are equal, the median
+ * deviation is 0, and makes an outlier of each other value. */
+static double summary_far(const double *sorted, unsigned n, double median)
+{
+	double deviation = summary_median_deviation(sorted, n, median), sum = 0;
+
+	if (deviation > 0)
+		return 3 * summary_scale * deviation;
+	for (unsigned i = 0; i < n; i++)
+		sum += fabs(sorted[i] - median);
+	return 3 * summary_mean_scale * sum / n;
+}
+
 void summary_sort(double *values, unsigned n)
 {
 	qsort(values, n, sizeof(*values), summary_compare);
@@ -56,7 +71,7 @@ void summary_of(struct summary *s, double *values, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		squares += (values[i] - s->mean) * (values[i] - s->mean);
 	s->deviation = n > 1 ? sqrt(squares / (n - 1)) : 0;
-	far = 3 * summary_scale * summary_median_deviation(values, n, s->median);
+	far = n < SUMMARY_OUTLIERS ? HUGE_VAL : summary_far(values, n, s->median);
 	for (unsigned i = 0; i < n; i++)
 		s->outliers += fabs(values[i] - s->median) > far;
 }

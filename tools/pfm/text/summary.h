@@ -6,8 +6,11 @@
 struct summary {
 	double mean, deviation; /* of the sample: divided by n - 1; 0 for one value */
 	double median, min, max;
-	unsigned outliers; /* values farther than 3 scaled median deviations from the median */
+	unsigned outliers; /* of SUMMARY_OUTLIERS values or more; see summary_far() */
 };
+
+/* Of fewer values, none is far from what is usual. */
+enum { SUMMARY_OUTLIERS = 10 };
 
 void summary_sort(double *values, unsigned n);
 
