@@ -324,6 +324,8 @@ int places_stop(struct places *p, struct err *e)
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
+		if (place->away.no)
+			continue;
 		rc = place_check(place, e);
 		if (rc < 0 || place->ended)
 			continue;
@@ -345,11 +347,50 @@ static void place_add_time(const struct place *place, struct reading *r)
 		r->counted_ns = r->elapsed_ns;
 }
 
+static int place_find_offline(const struct place *place, const struct tree *t, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0};
+	int rc = file_read(t->dir, "cpus", &text, e), offline = 1;
+	struct slice rest = {text.p, text.n};
+	struct cpus_line cpu;
+
+	while (rc == 0 && rest.n)
+		if (cpus_parse(slice_cut(&rest, '\n'), &cpu) && !cpu.thread && cpu.id == place->id)
+			offline = cpu.state == CPUS_OFFLINE;
+	return rc < 0 ? rc : offline;
+}
+
+int place_revive(struct place *place, const struct tree *t, const struct reading *r, struct err *e)
+{
+	bool lost = false;
+	int rc;
+
+	for (unsigned i = 0; i < place->plan->n; i++)
+		lost |= r->lost[i].no == ENXIO;
+	if (place->kind != PLACE_CPU || !(lost || place->away.no))
+		return 0;
+	rc = place_find_offline(place, t, e);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	ctx_close(&place->ctx);
+	place->away = (struct err){0};
+	rc = place_load(place, t, &place->away);
+	if (rc == 0)
+		rc = ctx_command(&place->ctx, "start", &place->away);
+	if (rc < 0)
+		ctx_close(&place->ctx);
+	return 0;
+}
+
 int place_read(struct place *place, struct reading *r, struct err *e)
 {
 	int rc;
 
 	*r = place->collected;
+	if (place->away.no) {
+		reading_lose_all(r, place->plan, &place->away);
+		return 0;
+	}
 	/* That of children which are gone by now may have been the longest. */
 	r->elapsed_ns = place->last.elapsed_ns;
 	rc = reading_add(r, place->plan, place->ctx.dir, e);

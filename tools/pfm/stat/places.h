@@ -26,6 +26,7 @@ struct place {
 	bool background; /* the CPU is yielded to any other context */
 	struct tree_ctx ctx;
 	bool ended;               /* the thread or process has */
+	struct err away;          /* no: the CPU was offline, and is not counted again yet */
 	struct reading collected; /* of children that have been removed */
 	struct reading last;      /* at the end of the interval before */
 	struct reading since;     /* what came in the interval */
@@ -74,6 +75,11 @@ int places_stop(struct places *p, struct err *e);
 
 /* Finds out whether it has ended. Fails if its context is gone. */
 int place_check(struct place *place, struct err *e);
+/*
+ * After the reading @r: if its counts are lost because the CPU was offline, and the CPU is back,
+ * starts a new context there, which counts from 0.
+ */
+int place_revive(struct place *place, const struct tree *t, const struct reading *r, struct err *e);
 /* The counts of one of them since the start. */
 int place_read(struct place *place, struct reading *r, struct err *e);
 /* Keeps the number of contexts small. @threads: each thread is a scope. */

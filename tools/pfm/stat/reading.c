@@ -246,7 +246,7 @@ static int reading_add_each(struct reading *r, const struct plan *p, int dir, st
 	return 0;
 }
 
-static void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e)
+void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e)
 {
 	int set;
 

@@ -29,6 +29,9 @@ struct reading {
  */
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
 
+/* All counts of the plan are lost. */
+void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e);
+
 /* Adds how often a background context has yielded. */
 int reading_add_gaps(struct reading *r, int dir, struct err *e);
 

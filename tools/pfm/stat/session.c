@@ -56,6 +56,8 @@ static int session_report_places(
 	}
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++)
 		rc = session_report_scope(s, i, time_ns, elapsed_ns, e);
+	for (unsigned i = 0; rc == 0 && s->interval_ns && i < s->places.n; i++)
+		rc = place_revive(&s->places.all[i], s->tree, &s->places.all[i].since, e);
 	return rc;
 }
 

@@ -167,7 +167,8 @@ static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 		proc_name(row->id, row->name);
 	top_add_rates(row, t->plan, &since);
 	p->place.last = now;
-	return p->place.kind == PLACE_CPU ? 0 : place_check(&p->place, e);
+	return p->place.kind == PLACE_CPU ? place_revive(&p->place, t->tree, &since, e)
+					  : place_check(&p->place, e);
 }
 
 static int top_read_places(struct top *t, struct err *e)
