@@ -20,11 +20,11 @@ static void count_scale(struct count *c, uint64_t value, uint64_t active_ns, uin
 }
 
 /* Rates are those of the time in which it was counted, on each CPU. */
-static uint64_t counts_time(const struct reading *r, uint64_t elapsed_ns)
+static double counts_time(const struct reading *r, uint64_t elapsed_ns)
 {
 	if (r->torn)
 		return 0;
-	return r->places ? r->counted_ns / r->places : elapsed_ns;
+	return r->places ? (double)r->counted_ns / r->places : (double)elapsed_ns;
 }
 
 void counts_of(struct counts *c, const struct plan *p, const struct reading *r, uint64_t elapsed_ns)
@@ -110,14 +110,14 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 		return false;
 	if (count_ratio_of(m, c, p, event))
 		return true;
-	if (count->counted_ns == 0)
+	if (!(count->counted_ns > 0))
 		return false;
 	if (count_unit(p->events[event].name))
 		*m = (struct metric){"cpus-utilized", NULL, "CPUs utilized", 3,
-			(double)count->value / (double)count->counted_ns};
+			(double)count->value / count->counted_ns};
 	else
 		*m = (struct metric){NULL, NULL, "/s", 0,
-			(double)count->value * (double)NSEC_PER_SEC / (double)count->counted_ns};
+			(double)count->value * (double)NSEC_PER_SEC / count->counted_ns};
 	return true;
 }
 
@@ -131,7 +131,7 @@ double counts_group_metric(const struct counts *c, const struct plan *p, unsigne
 		bool known = count->counted && !count->lost.no;
 
 		values[event] = known ? (double)count->value : NAN;
-		ns += count->counted_ns ? (double)count->counted_ns : NAN;
+		ns += count->counted_ns > 0 ? count->counted_ns : NAN;
 	}
 	/* Several runs of a command have counted them. */
 	return formula_eval(&p->group->metrics[i].formula, values, ns / n / (double)NSEC_PER_SEC);

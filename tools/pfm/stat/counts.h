@@ -13,7 +13,7 @@ struct count {
 	bool counted;    /* in this run */
 	uint64_t value;  /* an estimate for the whole time if @active is below 1 */
 	double active;   /* the part of the time in which its event set was active */
-	uint64_t counted_ns; /* the time that it was counted, on average of places; 0: not known */
+	double counted_ns; /* the time that it was counted, on average of places; 0: not known */
 	struct err lost; /* no: there is no value, for the reason in its sentence */
 };
 

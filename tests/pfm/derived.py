@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Compares all that pfm stat derives with values that are computed here, as fractions, from the counts
+and times that the tree has at the end of the same run.
+
+    derived.py MNT FOLDER
+
+A command under pfm lets the model's time pass, and copies the registers and times of all contexts before
+it ends; from then on, no time passes. Where time goes on passing at any moment, also between two system
+calls of pfm, rates have to be those of the model.
+"""
+import itertools
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+MNT, FOLDER = sys.argv[1:]
+NS = 10**9
+EVENTS = "instructions:u,cycles:u,branches:u,branch-misses:u,cache-references:u,cache-misses:u"
+# The PMD of each event, by the selector that its PMC has
+CODES = {"branches:u": 0x4100c4, "branch-misses:u": 0x4100c5, "cache-references:u": 0x414f2e,
+         "cache-misses:u": 0x41412e, "r00c4:k": 0x4200c4, "r00c5:k": 0x4200c5, "b": 0x4100c4}
+FIXED = {"instructions:u": "pmd16", "cycles:u": "pmd17", "i": "pmd16"}
+RATIOS = {"instructions:u": ("cycles:u", 1, "ipc"), "branch-misses:u": ("branches:u", 100, "branch-miss-rate"),
+          "cache-misses:u": ("cache-references:u", 100, "cache-miss-rate")}
+# Copies the registers of each context into a folder of this run; a run's time is its number's.
+SCRIPT = r"""
+n=$(ls "$1" | wc -l); mkdir "$1/$n"
+for ns in $2; do [ "$ns" != N ] || ns=$(((n + 1) * 1000000)); echo "$ns" >"$0/sim/advance"; eval "$3"; done
+for c in "$0"/ctx/*; do
+	read -r _ cpu _ <"$c/state"; gaps=$(sed -n 's/.*gaps=//p' "$c/state")
+	for s in "$c"/set/*; do
+		f="$1/$n/${cpu#cpu=}.${s##*/}"; cat "$s/regs" >"$f"; echo "gaps ${gaps:-0}" >>"$f"
+		echo "active $(cat "$s/active_ns")" >>"$f"
+	done
+done
+"""
+
+
+class Raw:
+    """The sets of a context, as it was: {CPU: [{register: number}]}."""
+
+    def __init__(self, folder):
+        self.cpus = {}
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as f:
+                words = [line.split() for line in f]
+            self.cpus.setdefault(int(name.split(".")[0]), []).append({w[0]: int(w[1], 0) for w in words})
+
+    def set_of(self, sets, event):
+        """The set that counts it, and its PMD there."""
+        for regs in sets:
+            pmd = FIXED.get(event)
+            if event in CODES:
+                pmc = [r for r, v in regs.items() if r.startswith("pmc") and v == CODES[event]]
+                pmd = "pmd" + pmc[0][3:] if pmc else None
+            if pmd and (event in CODES or regs["pmc16"]):
+                return regs, pmd
+        raise KeyError(event)
+
+    def has(self, event):
+        try:
+            return bool(self.set_of(next(iter(self.cpus.values())), event))
+        except KeyError:
+            return False
+
+    def count(self, event, cpus=None):
+        """(estimate of the count, share of its set, mean time of a CPU)"""
+        cpus = sorted(cpus if cpus is not None else self.cpus)
+        found = [self.set_of(self.cpus[c], event) for c in cpus]
+        whole = sum(s["active"] for c in cpus for s in self.cpus[c])
+        active = sum(regs["active"] for regs, _ in found)
+        value = Fraction(sum(regs[pmd] for regs, pmd in found) * whole, active)
+        return math.floor(value + Fraction(1, 2)), Fraction(active, whole), Fraction(whole, len(cpus))
+
+
+def pfm(*options, advance="1000000 2000000", wait=":", command=None, place=("-C", "1")):
+    """(JSON rows or the text, the raw counts of each run)"""
+    folder = os.path.join(FOLDER, "run%d" % len(os.listdir(FOLDER)))
+    os.mkdir(folder)
+    out = folder + ".out"
+    argv = command or ["--", "sh", "-c", SCRIPT, MNT, folder, advance, wait]
+    subprocess.run(["pfm", "stat", "--mount=" + MNT, "-o", out, *place, *options, *argv], check=True,
+                   stdin=subprocess.DEVNULL)
+    with open(out) as f:
+        text = f.read()
+    rows = [json.loads(line) for line in text.splitlines()] if "-j" in options else text
+    return rows, [Raw(os.path.join(folder, str(n))) for n in range(len(os.listdir(folder)))]
+
+
+def same(got, wanted, what):
+    """To the last digit that is shown: 9 of a quotient, all of a count."""
+    shown = float("%.9g" % float(wanted)) if isinstance(wanted, Fraction) else wanted
+    assert got == shown, "%s: %r, not %r" % (what, got, shown)
+    print("ok", what, got)
+
+
+def value_of(rows, kind, name, **where):
+    found = [r for r in rows if r.get(kind) == name and all(r[k] == v for k, v in where.items())]
+    assert len(found) == 1, (kind, name, where, found)
+    return found[0]
+
+
+def text_of(text, name, label=""):
+    """(number, level and share, number behind #, its unit) of a line"""
+    line = re.search(r"^%s *([\d,.]+) +(?:ms )?%s +(\w*(?: +\[\d+ %%\])?) *(?:# ([\d,.]+) (.*))?$" %
+                     (label, re.escape(name)), text, re.M)
+    assert line, (name, text)
+    return [v and v.strip() for v in line.groups()]
+
+
+def grouped(number, decimals=0):
+    return "{:,.{}f}".format(float(number), decimals)
+
+
+def check_counts(rows, raw, events, what, cpus=None, **where):
+    for event in events:
+        value, share, _ = raw.count(event, cpus)
+        row = value_of(rows, "event", event, **where)
+        same(row["value"], value, "%s: %s" % (what, event))
+        assert row["active"] == float("%.4f" % share), row
+        if event in RATIOS and raw.has(RATIOS[event][0]):
+            base, scale, name = RATIOS[event]
+            ratio = Fraction(scale * value, raw.count(base, cpus)[0])
+            same(value_of(rows, "metric", name, **where)["value"], ratio, "%s: %s" % (what, name))
+
+
+def check_text(text, raw, events, what, cpus=None, label=""):
+    for event in events:
+        value, share, ns = raw.count(event, cpus)
+        number, level, derived, unit = text_of(text, event, label)
+        same(number, grouped(value), "%s: %s" % (what, event))
+        assert level == (event[-1] if share == 1 else "%s  [%.0f %%]" % (event[-1], 100 * share)), (level, share)
+        if event in RATIOS:
+            base, scale, _ = RATIOS[event]
+            wanted = grouped(Fraction(scale * value, raw.count(base, cpus)[0]), 2)
+        else:
+            wanted = grouped(Fraction(value * NS, ns))
+        # A line that is full leaves this away.
+        assert derived or len(label) + len(number) > 30 or unit is None, (event, text)
+        if derived:
+            same(derived, wanted, "%s: %s %s" % (what, event, unit))
+
+
+def counts():
+    names = EVENTS.split(",")
+    rows, (raw,) = pfm("-j", "-e", EVENTS)
+    check_counts(rows, raw, names, "one CPU")
+    text, (raw,) = pfm("-e", EVENTS)
+    check_text(text, raw, names, "one CPU, text")
+    text, (raw,) = pfm("-e", EVENTS, place=("-C", "0,1"))
+    check_text(text, raw, names, "sum of CPUs, text")
+    rows, (raw,) = pfm("-j", "-e", EVENTS, place=("-C", "0,1"))
+    check_counts(rows, raw, names, "sum of CPUs")
+    rows, (raw,) = pfm("-j", "-e", EVENTS, "--no-aggr", place=("-C", "0,1"))
+    text, (other,) = pfm("-e", EVENTS, "--no-aggr", place=("-C", "0,1"))
+    for cpu in 0, 1:
+        check_counts(rows, raw, names, "CPU%d" % cpu, [cpu], cpu=cpu)
+        check_text(text, other, names[2:3], "CPU%d, text" % cpu, [cpu], "CPU%d" % cpu)
+
+
+def topology(cpu, what):
+    with open("/sys/devices/system/cpu/cpu%d/topology/%s" % (cpu, what)) as f:
+        return int(re.match(r"\d+", f.read()).group())
+
+
+def places():
+    for option in "--per-core", "--per-socket":
+        rows, (raw,) = pfm("-j", "-e", EVENTS, option, place=("-C", "0,1"))
+        groups = {}
+        for cpu in raw.cpus:
+            core = topology(cpu, "thread_siblings_list") if option == "--per-core" else None
+            groups.setdefault((topology(cpu, "physical_package_id"), core), []).append(cpu)
+        for (socket, core), cpus in groups.items():
+            check_counts([r for r in rows if "core" in r and r.get("metric") not in ("elapsed", "user", "system")],
+                         raw, EVENTS.split(","), "%s %s %s" % (option, socket, core), cpus, socket=socket, core=core)
+
+
+def sets():
+    events = "branches:u,branch-misses:u,cache-references:u,cache-misses:u,r00c4:k,r00c5:k"
+    rows, (raw,) = pfm("-j", "--mux", "-e", events, advance="10000000 1234567")
+    check_counts(rows, raw, events.split(","), "--mux")
+    text, (raw,) = pfm("--mux", "-e", events, advance="10000000 1234567", place=("-C", "0,1"))
+    check_text(text, raw, events.split(","), "--mux, text")
+    # The second run takes longer. Each event has the rate of its own run.
+    text, raws = pfm("--rerun", "-e", events, advance="N")
+    assert len(raws) == 2
+    for raw in raws:
+        check_text(text, raw, [e for e in events.split(",") if raw.has(e)], "--rerun, text")
+
+
+def groups():
+    rows, (raw,) = pfm("-j", "-g", "mine", place=("-C", "0,1"))
+    (i, _, ns), (b, _, _) = raw.count("i"), raw.count("b")
+    wanted = {"rate": Fraction(i * NS, ns), "share": Fraction(100 * b, i), "less": Fraction(b - i)}
+    for name, value in wanted.items():
+        same(value_of(rows, "metric", name)["value"], value, "group: " + name)
+
+
+def runs():
+    rows, raws = pfm("-j", "-r", "12", "-g", "mine", "-e", "branch-misses:u", advance="N")
+    values = [raw.count("i")[0] for raw in raws]
+    less = [raw.count("b")[0] - raw.count("i")[0] for raw in raws]
+    for name, v in ("i", values), ("less", less):
+        row = value_of(rows, "statistics", name)
+        for field, wanted in (("mean", statistics.mean(v)), ("median", statistics.median(v)), ("min", min(v)),
+                              ("max", max(v)), ("deviation", statistics.stdev(v)), ("outliers", 0), ("runs", 12)):
+            same(row[field], float("%.15g" % wanted), "-r: %s of %s" % (field, name))
+    # Means and medians that are no integers, of few runs
+    text, raws = pfm("-r", "3", "-e", "branch-misses:u", advance="N 125")
+    v = [raw.count("branch-misses:u")[0] for raw in raws]
+    mean = statistics.mean([Fraction(x) for x in v])
+    line = re.search(r"([\d,.]+) +branch-misses:u +u +\+- *([\d.]+) %\n +median ([\d,.]+), ([\d,.]+) to ([\d,.]+)\n", text)
+    same(line.groups(), (grouped(mean, 0 if mean.denominator == 1 else 2),
+                         "%.2f" % (100 * statistics.stdev(v) / float(mean)), grouped(statistics.median(v)),
+                         grouped(min(v)), grouped(max(v))), "-r, text")
+    rows, raws = pfm("-j", "-r", "12", "-e", "branch-misses:u", advance="N", wait='[ $n != 7 ] || echo 99000000 >"$0/sim/advance"')
+    assert value_of(rows, "statistics", "branch-misses:u")["outliers"] == 1
+
+
+def comparison():
+    folder = os.path.join(FOLDER, "compared")
+    os.mkdir(folder)
+    lines = ["n=$(ls %s | wc -l); : >%s/$n; echo $(((n / 2 * %d + %d) * 1000)) >%s/sim/advance"
+             % (folder, folder, step, first, MNT) for step, first in ((1, 1000), (3, 1004))]
+    rows, _ = pfm("-j", "-r", "5", "-e", "instructions:u", "--compare", command=lines)
+    a, b = ([2 * (n * step + first) * 1000 for n in range(5)] for step, first in ((1, 1000), (3, 1004)))
+    row = value_of(rows, "comparison", "instructions:u")
+    same((row["mean_a"], row["mean_b"]), (statistics.mean(a), statistics.mean(b)), "--compare: means")
+    same((row["deviation_a"], row["deviation_b"]), tuple(float("%.15g" % statistics.stdev(v)) for v in (a, b)),
+         "--compare: deviations")
+    change = Fraction(100 * (sum(b) - sum(a)), sum(a))
+    same(row["change_percent"], change, "--compare: change")
+    ranks = [2 * sum(y < x for y in a + b) + (a + b).count(x) + 1 for x in a + b]
+    expected = Fraction(5 * sum(ranks), 10)
+    far = abs(sum(ranks[:5]) - expected)
+    all_of = list(itertools.combinations(ranks, 5))
+    same(row["p"], Fraction(sum(abs(sum(c) - expected) >= far for c in all_of), len(all_of)), "--compare: p")
+
+
+def background():
+    rows, (raw,) = pfm("-j", "--background", "-e", "branches:u", place=("-C", "0,1"))
+    check_counts(rows, raw, ["branches:u"], "--background")
+    sets = [s for c in raw.cpus.values() for s in c]
+    same(value_of(rows, "metric", "counted")["value"], Fraction(sum(s["active"] for s in sets), NS), "counted")
+    same(value_of(rows, "metric", "gaps")["value"], sum(s["gaps"] for s in sets), "gaps")
+
+
+def intervals():
+    rows, (raw,) = pfm("-j", "-I", "10", "-e", EVENTS, advance="1000000 3000000 7000000", wait="sleep 0.02")
+    for event in EVENTS.split(","):
+        mine = [r["value"] for r in rows if r.get("event") == event]
+        assert len(mine) > 1
+        same(sum(mine), raw.count(event)[0], "sum of intervals: " + event)
+
+
+def late():
+    """A pfm that is late at any of its steps."""
+    over = threading.Event()
+
+    def pass_time():
+        while not over.is_set():
+            with open(MNT + "/sim/advance", "w") as f:
+                f.write("12345")
+
+    _, (raw,) = pfm("-e", "branches:u,instructions:u")
+    value, _, ns = raw.count("branches:u")
+    thread = threading.Thread(target=pass_time)
+    thread.start()
+    try:
+        for options in (), ("-I", "10"), ("-I", "10", "--mux"):
+            text, _ = pfm("-e", "branches:u,branch-misses:u", *options, place=("-C", "0,1"),
+                          command=["--", "sleep", "0.1"])
+            rates = re.findall(r"branches:u +u +(?:\[\d+ %\] +)?# ([\d,]+) /s", text)
+            assert rates, text
+            for rate in rates:
+                same(rate, grouped(Fraction(2 * value * NS, ns)), "late, %s: rate" % " ".join(options))
+    finally:
+        over.set()
+        thread.join()
+
+
+for case in counts, places, sets, groups, runs, comparison, background, intervals, late:
+    case()
