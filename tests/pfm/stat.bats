@@ -197,8 +197,80 @@ STEAL="echo '1 0x186 0x4300c4' >\$MNT/sim/poke; echo 1000000 >\$MNT/sim/advance;
 	done
 	run -125 pfm stat --mount="$MNT" -C 1 --compare true
 	run -125 pfm stat --mount="$MNT" -C 1 --compare true true true
-	run -7 pfm stat --mount="$MNT" -C 1 -r 4 --compare true 'exit 7'
 	no_contexts
+}
+
+# runs N OPTION... COMMAND: of N runs, each says that it has been there
+runs() {
+	local n=$1
+
+	shift
+	: >"$BATS_TEST_TMPDIR/been"
+	run --separate-stderr pfm stat --mount="$MNT" -C 1 -e "${EVENTS:-instructions:u}" "$@"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/been")" = "$n" ]
+}
+
+@test "sim: repeated runs end with one that fails" {
+	serve --backend=sim
+	cd "$BATS_TEST_TMPDIR"
+	local third='echo >>been; [ $(wc -l <been) != 3 ] || exit 7'
+
+	runs 3 -r 5 -- sh -c "$third"
+	[ "$status" = 7 ]
+	[[ $stderr == *"sh, run 3: exit status 7 (--ignore-failure goes on)"*"mean of 2 runs"* ]]
+	runs 5 -r 5 --ignore-failure -- sh -c "$third"
+	[[ $status = 7 && $stderr == *"mean of 5 runs"* ]]
+	# What differs by a failure is no comparison.
+	runs 3 -r 4 --compare "$third" "$third;"
+	[[ $status = 7 && $stderr == *"$third, run 2: exit status 7"* && $stderr != *"mean of A"* ]]
+	runs 0 -r 4 --ignore-failure --compare 'nonsense-command 1' true
+	[[ $status = 127 && $stderr == *"nonsense-command 1, run 1: exit status 127: there is no such command"* ]]
+	[[ $stderr != *"p="* ]]
+	no_contexts
+}
+
+@test "sim: what is run besides, and what runs print" {
+	serve --backend=sim
+	cd "$BATS_TEST_TMPDIR"
+	runs 4 -r 2 --warmup 2 --prepare 'echo p >>prepared' -- sh -c 'echo >>been; echo out'
+	[[ $status = 0 && $output = "" && $stderr == *"mean of 2 runs"* ]]
+	[ "$(wc -l <prepared)" = 4 ]
+	runs 2 -r 2 --show-output -- sh -c 'echo >>been; echo out'
+	[ "$output" = $'out\nout' ]
+	runs 0 -r 2 --prepare 'exit 5' -- sh -c 'echo >>been'
+	[[ $status = 125 && $stderr == *"--prepare exit 5: exit status 5"* ]]
+	runs 1 --warmup 3 -r 2 -- sh -c 'echo >>been; exit 9'
+	[[ $status = 9 && $stderr == *"sh, a warm-up: exit status 9"* ]]
+	run -125 pfm stat --mount="$MNT" -C 1 --warmup 1
+}
+
+@test "sim: each run reads the same input from its start" {
+	local events=r00c4:u,r00c4:u,r00c4:u,r00c4:u,r00c4:u reads='wc -c >>sizes; echo >>been'
+
+	serve --backend=sim
+	cd "$BATS_TEST_TMPDIR"
+	seq 1000 >in
+	# From where the file is
+	(read -r _ && runs 2 -r 2 -- sh -c "$reads") <in
+	EVENTS=$events runs 2 --rerun -- sh -c "$reads" < <(sed 1d in)
+	runs 8 -r 4 --compare "$reads" "$reads;" < <(sed 1d in)
+	sed 1d in >less
+	runs 3 -r 2 --warmup 1 --stdin less -- sh -c "$reads" <in
+	[ "$(uniq -c sizes | tr -s ' ')" = " 15 $(wc -c <less)" ]
+	runs 0 -r 2 -- sh -c "$reads" < <(head -c $(((64 << 20) + 1)) /dev/zero)
+	[[ $status = 125 && $stderr == *"more than 64 MiB"*"--stdin FILE"* ]]
+	run -125 pfm stat --mount="$MNT" -C 1 --stdin nonsense -- true
+	[[ $output == *"--stdin nonsense: ENOENT"* ]]
+	run -0 pfm stat --mount="$MNT" -C 1 -r 2 -- true <&-
+}
+
+@test "sim: a CPU that comes back is counted again" {
+	serve --backend=sim
+	run -0 pfm stat --mount="$MNT" --allow-lost -j -I 10 -C 0,1 --no-aggr -e instructions:u -o "$BATS_TEST_TMPDIR/out" -- \
+		sh -c 'lines() { until tail -n 4 "$0/out" | grep -q "$@"; do sleep 0.01; done; }
+			echo 1 >"$1/sim/offline"; lines "\"cpu\":1.*offline"
+			echo >"$1/sim/offline"; lines "\"value\":0.*\"cpu\":1"
+			echo 1000 >"$1/sim/advance"; lines "\"value\":2000.*\"cpu\":1"' "$BATS_TEST_TMPDIR" "$MNT"
 }
 
 # in_terminal OPTION...: what a terminal gets; pfm clears its line before it shows the counts

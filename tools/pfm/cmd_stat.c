@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_plan.h"
@@ -14,6 +15,7 @@
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/stat/comparison.h"
 #include "tools/pfm/stat/counts.h"
+#include "tools/pfm/stat/input.h"
 #include "tools/pfm/stat/plan.h"
 #include "tools/pfm/stat/regions.h"
 #include "tools/pfm/stat/report.h"
@@ -42,6 +44,9 @@ struct stat_run {
 	struct group_list groups;
 	struct regions table; /* of regions */
 	bool header;          /* it is printed */
+	struct input input;   /* of the command */
+	bool failed;          /* a run has, which ends the runs */
+	char label[COMPARISON_LABEL]; /* of the command that runs, for sentences */
 };
 
 /* --- What to count */
@@ -177,6 +182,25 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 	return s->report.out ? 0 : err_set(e, errno, "no output: %s", err_name(errno));
 }
 
+/* Each run gets the same input. What repeated runs print is of no use. */
+static int stat_redirect(struct stat_run *s, struct err *e)
+{
+	const struct stat_options *o = &s->options;
+	bool repeats = o->nruns > 1 || o->compare;
+	CLEANUP_CLOSE int null = -1;
+
+	if (!o->command && !o->compare)
+		return 0;
+	if (input_open(&s->input, o->input, repeats || o->rerun || o->nwarmups, e) < 0)
+		return -e->no;
+	if (!repeats || o->show_output)
+		return 0;
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return null < 0 || dup2(null, STDOUT_FILENO) < 0
+		       ? err_set(e, errno, "/dev/null: %s", err_name(errno))
+		       : 0;
+}
+
 static int stat_flush(struct stat_run *s, struct err *e)
 {
 	return fflush(s->report.out) == 0 && !ferror(s->report.out)
@@ -307,44 +331,109 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 	return 0;
 }
 
+/* Everything that comes before a run and is not counted. */
+static int stat_before(struct stat_run *s, struct err *e)
+{
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, (char *)(uintptr_t)s->options.prepare, NULL};
+
+	if (s->options.prepare && session_run_uncounted(&s->session, argv, e) < 0)
+		return -e->no;
+	if (s->options.prepare && s->session.status && !s->session.interrupted)
+		return err_set(e, ECHILD, "--prepare %.200s: exit status %d", s->options.prepare,
+			s->session.status);
+	return input_rewind(&s->input, e);
+}
+
+/* Repeated runs end with one that fails: it has not done what the others do. */
+static void stat_check_status(struct stat_run *s, const char *run)
+{
+	const struct stat_options *o = &s->options;
+	int status = s->session.status;
+	bool missing = o->compare && (status == PFM_EXIT_NOT_FOUND || status == PFM_EXIT_CANNOT);
+
+	if (!status || s->session.interrupted || (o->nruns == 1 && !o->compare) ||
+		(o->ignore_failure && !missing))
+		return;
+	s->failed = true;
+	fprintf(stderr, "pfm stat: %s, %s: exit status %d%s\n", s->label, run, status,
+		status == PFM_EXIT_NOT_FOUND && missing ? ": there is no such command"
+		: missing                               ? ": it cannot be executed"
+							: " (--ignore-failure goes on)");
+}
+
 /* A run of the command, or of one of two that are compared. */
 static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 {
 	int passes = (int)stat_passes(s), rc = 0;
+	char run[24];
 
 	tallies_clear(&s->tallies[s->command]);
-	for (int pass = 0; rc == 0 && pass < passes; pass++) {
+	s->session.interrupted = false;
+	for (int pass = 0; rc == 0 && pass < passes && !s->session.interrupted; pass++) {
 		stat_set_only(s, s->options.rerun ? pass : -1);
 		stat_progress(s, n, pass);
-		rc = session_run(&s->session, e);
+		rc = stat_before(s, e);
+		if (rc == 0 && !s->session.interrupted)
+			rc = session_run(&s->session, e);
 	}
 	progress_clear();
 	stat_set_only(s, -1);
+	snprintf(run, sizeof(run), "run %u", s->report.run);
+	if (rc == 0)
+		stat_check_status(s, run);
 	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
 	 */
 	if (rc == 0 && s->options.regions)
 		rc = stat_show_regions(s, e);
-	else if (rc == 0 && (!s->session.interrupted || (n == 0 && !s->options.compare)))
+	else if (rc == 0 && !s->failed &&
+		 (!s->session.interrupted || (n == 0 && !s->options.compare && s->session.counted)))
 		stat_show(s);
 	return rc < 0 ? rc : stat_flush(s, e);
+}
+
+/* Chooses one of the commands. @argv: those of sh, for --compare. */
+static void stat_choose(struct stat_run *s, unsigned command, char **argv)
+{
+	s->command = command;
+	argv[2] = s->options.compared[command];
+	stat_label(s->label, "", s->options.compare ? argv[2] : s->options.command[0]);
+}
+
+static int stat_warm(struct stat_run *s, unsigned commands, char **argv, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned n = 0; rc == 0 && n < s->options.nwarmups * commands && !s->failed &&
+			     !s->session.interrupted;
+		n++) {
+		stat_choose(s, n % commands, argv);
+		rc = stat_before(s, e);
+		if (rc == 0 && !s->session.interrupted)
+			rc = session_run_uncounted(&s->session, s->session.argv, e);
+		if (rc == 0)
+			stat_check_status(s, "a warm-up");
+	}
+	return rc;
 }
 
 /* Both commands take turns, so that what changes on the machine meanwhile hits both. */
 static int stat_run_all(struct stat_run *s, int *status, struct err *e)
 {
-	static char sh[] = "sh", option[] = "-c";
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, NULL, NULL};
 	unsigned commands = s->options.compare ? 2 : 1;
-	int rc = 0;
+	int rc;
 
-	if (s->options.compare) {
-		s->shell[0] = sh;
-		s->shell[1] = option;
-		s->session.argv = s->shell;
-	}
-	for (unsigned n = 0; rc == 0 && n < s->options.nruns * commands && !s->session.interrupted;
+	if (s->options.compare)
+		s->session.argv = argv;
+	rc = stat_warm(s, commands, argv, e);
+	*status = s->failed || s->session.interrupted ? s->session.status : 0;
+	for (unsigned n = 0;
+		rc == 0 && n < s->options.nruns * commands && !s->session.interrupted && !s->failed;
 		n++) {
-		s->command = n % commands;
-		s->shell[2] = s->options.compared[s->command];
+		if (s->session.argv)
+			stat_choose(s, n % commands, argv);
 		s->report.run = n / commands + 1;
 		rc = stat_run_once(s, n, e);
 		if (!*status)
@@ -372,7 +461,7 @@ static void stat_summarize(struct stat_run *s)
 {
 	const struct tallies *t = s->tallies;
 
-	if (s->options.compare && s->session.counted)
+	if (s->options.compare && s->session.counted && !s->failed)
 		stat_compare(s);
 	if (s->options.compare || s->options.nruns == 1 || !t->n || !t->all[0]->runs.n)
 		return;
@@ -465,6 +554,8 @@ static int stat_main(int argc, char **argv, struct err *e)
 		rc = stat_open_output(&s, e);
 	if (rc == 0)
 		rc = stat_open(&s, e);
+	if (rc == 0)
+		rc = stat_redirect(&s, e);
 	if (rc == 0)
 		rc = stat_measure(&s, e);
 	signals_close(&s.session.signals);

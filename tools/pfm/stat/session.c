@@ -363,3 +363,20 @@ int session_run(struct session *s, struct err *e)
 	places_free(&s->places);
 	return rc;
 }
+
+int session_run_uncounted(struct session *s, char *const *argv, struct err *e)
+{
+	int rc = launch_waiting(&s->launch, argv, &s->signals.mask, e);
+
+	if (rc < 0)
+		return rc;
+	s->counted = s->interrupted = false;
+	launch_continue(&s->launch);
+	if (signals_wait(&s->signals, &s->launch))
+		s->interrupted = true;
+	session_set_refused(s);
+	s->status = launch_exit_status(&s->launch);
+	rc = launch_check(&s->launch, argv[0], e);
+	launch_end(&s->launch);
+	return rc;
+}

@@ -55,4 +55,7 @@ struct session {
  */
 int session_run(struct session *s, struct err *e);
 
+/* Runs @argv to its end, without counting: @status is its. */
+int session_run_uncounted(struct session *s, char *const *argv, struct err *e);
+
 #endif

@@ -51,13 +51,15 @@ int signals_take(const struct signals *s, const struct launch *l)
 	return last;
 }
 
-void signals_wait(const struct signals *s, struct launch *l)
+int signals_wait(const struct signals *s, struct launch *l)
 {
+	int signo, last = 0;
 	struct pollfd fds[] = {{.fd = s->fd, .events = POLLIN}, {.fd = l->pidfd, .events = POLLIN}};
 
 	while (!fds[1].revents) {
-		if (poll(fds, 2, -1) > 0 && fds[0].revents)
-			signals_take(s, l);
+		if (poll(fds, 2, -1) > 0 && fds[0].revents && (signo = signals_take(s, l)))
+			last = signo;
 	}
 	launch_wait(l);
+	return last;
 }

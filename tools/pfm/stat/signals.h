@@ -32,7 +32,8 @@ void signals_close(struct signals *s);
  */
 int signals_take(const struct signals *s, const struct launch *l);
 
-/* Waits for the end of the command, which gets the signals that come meanwhile. */
-void signals_wait(const struct signals *s, struct launch *l);
+/* Waits for the end of the command, which gets the signals that come meanwhile. Returns the number
+ * of the last; 0: none. */
+int signals_wait(const struct signals *s, struct launch *l);
 
 #endif

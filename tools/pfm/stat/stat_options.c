@@ -29,6 +29,11 @@ enum stat_option {
 	OPT_ALLOW_LOST,
 	OPT_REGIONS,
 	OPT_COMPARE,
+	OPT_WARMUP,
+	OPT_PREPARE,
+	OPT_STDIN,
+	OPT_SHOW_OUTPUT,
+	OPT_IGNORE_FAILURE,
 };
 
 const struct option_row stat_options_rows[] = {
@@ -60,6 +65,13 @@ const struct option_row stat_options_rows[] = {
 		"run two lines of sh alternately, -r times each (default: 10), and show what "
 		"differs significantly",
 		0},
+	{OPT_WARMUP, "warmup", "N", "before the runs, run each command N times uncounted", 0},
+	{OPT_PREPARE, "prepare", "LINE", "before each run, run that line of sh uncounted", 0},
+	{OPT_STDIN, "stdin", "FILE", "standard input of each run", 0},
+	{OPT_SHOW_OUTPUT, "show-output", NULL,
+		"with -r and --compare, show the standard output of the runs", 0},
+	{OPT_IGNORE_FAILURE, "ignore-failure", NULL,
+		"with -r and --compare, go on when a run has failed", 0},
 	{OPT_REGIONS, "regions", NULL,
 		"count the parts of the command that it names by pfm_region_begin(3)", 0},
 	{OPT_ALLOW_LOST, "allow-lost", NULL, "exit as the command does, even if a count is lost",
@@ -116,7 +128,7 @@ const struct option_row stat_options_rows[] = {
 	{OPTION_LONG, "per-node", NULL, "is it --per-socket?", OPTION_FOREIGN},
 	{OPTION_LONG, "post", "COMMAND", "count a script that does it: sh -c '...'",
 		OPTION_FOREIGN},
-	{OPTION_LONG, "pre", "COMMAND", "run it before pfm stat", OPTION_FOREIGN},
+	{OPTION_LONG, "pre", "COMMAND", "is it --prepare?", OPTION_FOREIGN},
 	{OPTION_LONG, "quiet", NULL, "is it -o /dev/null?", OPTION_FOREIGN},
 	{OPTION_LONG, "smi-cost", NULL, "perf stat has that", OPTION_FOREIGN},
 	{OPTION_LONG, "summary", NULL, "leave out -I: the sum of all is shown at the end",
@@ -138,6 +150,7 @@ const struct option_row stat_options_rows[] = {
 		OPTION_FOREIGN},
 	{OPTION_LONG, "shell", "SHELL",
 		"without --compare, there is no shell: pfm stat -r 10 COMMAND", OPTION_FOREIGN},
+	{OPTION_LONG, "input", "FILE", "is it --stdin?", OPTION_FOREIGN},
 	{OPTION_LONG, "runs", "N", "is it --repeat?", OPTION_FOREIGN},
 	{OPTION_LONG, "min-runs", "N", "is it --repeat?", OPTION_FOREIGN},
 	{OPTION_LONG, "max-runs", "N", "is it --repeat?", OPTION_FOREIGN},
@@ -202,10 +215,6 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	switch (c) {
 	case 'I':
 		return stat_options_interval(o, optarg, e);
-	case 'r':
-		return num_within(slice_of(optarg), 1, STAT_RUNS_MAX, &o->nruns, e) < 0
-			       ? err_prefix(e, "-r")
-			       : 0;
 	case 'j':
 		return stat_options_format(o, REPORT_JSON, e);
 	case 'x':
@@ -224,6 +233,33 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 		return stat_options_aggregate(o, AGGREGATE_CORE, e);
 	default:
 		return stat_options_aggregate(o, AGGREGATE_SOCKET, e);
+	}
+}
+
+/* How a command is run. */
+static int stat_options_set_runs(struct stat_options *o, int c, struct err *e)
+{
+	switch (c) {
+	case 'r':
+		return num_within(slice_of(optarg), 1, STAT_RUNS_MAX, &o->nruns, e) < 0
+			       ? err_prefix(e, "-r")
+			       : 0;
+	case OPT_WARMUP:
+		return num_within(slice_of(optarg), 0, STAT_RUNS_MAX, &o->nwarmups, e) < 0
+			       ? err_prefix(e, "--warmup")
+			       : 0;
+	case OPT_PREPARE:
+		return options_set_once(&o->prepare, "--prepare", optarg, e);
+	case OPT_STDIN:
+		return options_set_once(&o->input, "--stdin", optarg, e);
+	case OPT_SHOW_OUTPUT:
+		o->show_output = true;
+		return 0;
+	case OPT_IGNORE_FAILURE:
+		o->ignore_failure = true;
+		return 0;
+	default:
+		return stat_options_set_output(o, c, e);
 	}
 }
 
@@ -257,7 +293,7 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 		o->allow_lost = true;
 		return 0;
 	default:
-		return stat_options_set_output(o, c, e);
+		return stat_options_set_runs(o, c, e);
 	}
 }
 
@@ -318,6 +354,9 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 			"given");
 	if (o->background && stat_options_check_background(o, e) < 0)
 		return -e->no;
+	if ((o->nwarmups || o->prepare || o->input) && !o->command && !o->compare)
+		return err_set(
+			e, EINVAL, "--warmup, --prepare and --stdin are for a command: give one");
 	if (o->append && !o->output)
 		return err_set(e, EINVAL, "--append: give the file, by -o FILE");
 	if (o->mux && o->rerun)

@@ -20,6 +20,11 @@ struct stat_options {
 	const char *output; /* NULL: stdout or stderr */
 	bool append;        /* to @output */
 	uint64_t nruns;     /* of each command; 1: no statistics */
+	uint64_t nwarmups;  /* runs of each command before these, uncounted */
+	const char *prepare; /* a line for sh before each run, uncounted; NULL: none */
+	const char *input;   /* the file that each run reads; NULL: standard input */
+	bool show_output;    /* of runs that are repeated */
+	bool ignore_failure; /* of such runs */
 	enum aggregate aggregate;
 	uint64_t interval_ns; /* 0: none */
 	enum report_format format;
