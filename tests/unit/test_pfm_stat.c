@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* What pfm stat derives from counts. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/stat/row.h"
+#include "tools/pfm/stat/tally.h"
+#include "tools/pfm/stat/threads.h"
 
 /* Instructions and cycles at two levels, branches, and a clock. */
 static struct plan six(void)
@@ -151,4 +160,76 @@ TEST(rows_of_metrics)
 	row_is(&row, true, "metric,ipc,,,,1.0000,3,,,0,2\n");
 	row.number = 1.5;
 	row_is(&row, true, "metric,ipc,1.5,,,1.0000,3,,,0,2\n");
+}
+
+/* --- Threads. A context is a directory with the files that pfm reads of it. */
+
+static void put_file(int dir, const char *name, unsigned value)
+{
+	CLEANUP_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0 && dprintf(fd, "%u\n", value) > 0);
+}
+
+/* Of the thread @name in @parent, which counts @value by pmd0. */
+static int make_context(int parent, const char *name, unsigned value)
+{
+	static const char *const dirs[] = {"children", "set", "set/0", "set/0/pmd"};
+	int dir;
+
+	assert_true(mkdirat(parent, name, 0700) == 0);
+	dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	for (unsigned i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		assert_true(mkdirat(dir, dirs[i], 0700) == 0);
+	put_file(dir, "set/0/pmd/0", value);
+	put_file(dir, "set/0/active_ns", 1);
+	return dir;
+}
+
+static void remove_tree(const char *path)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r %s", path);
+	assert_true(system(command) == 0);
+}
+
+/* The daemon names the context of a thread that has the number of an earlier one TID.1. */
+TEST(threads_of_one_number)
+{
+	static const struct pfm_pmu pmu = {.counters[0].n = 1};
+	struct plan p = {.n = 1, .nsets = 1, .only = -1, .pmu = &pmu};
+	char path[] = "/tmp/pfm-stat.XXXXXX";
+	struct threads threads = {0};
+	struct tallies tallies = {0};
+	uint64_t sum = 0;
+	struct err e;
+
+	assert_non_null(mkdtemp(path));
+	CLEANUP_CLOSE int top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int parent = make_context(top, "99", 1);
+	CLEANUP_CLOSE int list = openat(parent, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int first = make_context(list, "100", 10);
+	CLEANUP_CLOSE int second = make_context(list, "100.1", 200);
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(threads_read(&threads, &p, parent, 99, &e), 0);
+	assert_int_equal(threads.n, 3);
+	for (unsigned i = 0; i < threads.n; i++) {
+		const struct thread_counts *t = threads.all[i];
+		struct scope scope = {.kind = SCOPE_THREAD, .id = t->tid, .context = t->context};
+		struct counts c;
+
+		assert_int_equal(t->tid, t->now.values[0] == 1 ? 99 : 100);
+		counts_of(&c, &p, &t->now, 1);
+		assert_int_equal(tallies_take(&tallies, &scope, &c, &p, 1, 1, &e), 0);
+	}
+	assert_int_equal(tallies.n, 3);
+	for (unsigned i = 0; i < tallies.n; i++)
+		sum += tallies.all[i]->counts.all[0].value;
+	assert_int_equal(sum, 211);
+	tallies_free(&tallies);
+	threads_free(&threads);
+	remove_tree(path);
 }

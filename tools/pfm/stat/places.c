@@ -213,12 +213,13 @@ static int place_aggregate(struct place *place, enum aggregate how, struct err *
 	if (how == AGGREGATE_CORE || how == AGGREGATE_SOCKET)
 		rc = topology_of(place->id, &t, e);
 	if (how == AGGREGATE_CORE)
-		place->scope = (struct scope){SCOPE_CORE, t.core, t.socket};
+		place->scope = (struct scope){.kind = SCOPE_CORE, .id = t.core, .socket = t.socket};
 	else if (how == AGGREGATE_SOCKET)
-		place->scope = (struct scope){SCOPE_SOCKET, 0, t.socket};
+		place->scope = (struct scope){.kind = SCOPE_SOCKET, .socket = t.socket};
 	else
-		place->scope = (struct scope){
-			place->kind == PLACE_CPU ? SCOPE_CPU : SCOPE_THREAD, place->id, 0};
+		place->scope =
+			(struct scope){.kind = place->kind == PLACE_CPU ? SCOPE_CPU : SCOPE_THREAD,
+				.id = place->id};
 	return rc;
 }
 

@@ -171,21 +171,27 @@ static int reading_open_child(void *arg, const struct plan *p, int list, const c
 	return child < 0 ? file_sentence(list, name, errno, e) : each(arg, p, child, list, name, e);
 }
 
+static int reading_is_child(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* All names are read first: threads may be made faster than their contexts are read. */
 int reading_each_child(
 	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
 {
-	CLEANUP_CLOSEDIR DIR *list = NULL;
-	CLEANUP_CLOSE int fd = openat(dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
-	int rc = 0;
+	CLEANUP_CLOSE int list = openat(dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent **entries = NULL;
+	int n = list < 0 ? -1 : scandirat(list, ".", &entries, reading_is_child, NULL), rc = 0;
 
-	list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list)
+	if (n < 0)
 		return file_sentence(dir, "children", errno, e);
-	take_fd(&fd);
-	while (rc == 0 && (entry = readdir(list)))
-		if (entry->d_name[0] != '.')
-			rc = reading_open_child(arg, p, dirfd(list), entry->d_name, each, e);
+	for (int i = 0; i < n; i++) {
+		if (rc == 0)
+			rc = reading_open_child(arg, p, list, entries[i]->d_name, each, e);
+		free(entries[i]);
+	}
+	free(entries);
 	return rc;
 }
 

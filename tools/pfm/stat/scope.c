@@ -5,7 +5,8 @@
 
 bool scope_same(const struct scope *a, const struct scope *b)
 {
-	return a->kind == b->kind && a->id == b->id && a->socket == b->socket;
+	return a->kind == b->kind && a->id == b->id && a->socket == b->socket &&
+	       a->context == b->context;
 }
 
 void scope_label(const struct scope *s, char label[SCOPE_LABEL])

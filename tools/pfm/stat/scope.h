@@ -4,6 +4,7 @@
 #define TOOLS_PFM_STAT_SCOPE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* How counts are summed. */
 enum aggregate {
@@ -20,6 +21,9 @@ struct scope {
 	enum scope_kind kind;
 	int id;     /* of the CPU or thread; a process has that of its first one */
 	int socket; /* of a core or socket */
+	/* Of a thread with a context of its own: the context's inode number, since threads may have
+	 * the same number one after another. */
+	ino_t context;
 };
 
 bool scope_same(const struct scope *a, const struct scope *b);

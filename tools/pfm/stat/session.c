@@ -64,7 +64,7 @@ static int session_report_places(
 static int session_report_thread(struct session *s, const struct plan *plan,
 	struct thread_counts *t, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	struct scope scope = {SCOPE_THREAD, t->tid, 0};
+	struct scope scope = {.kind = SCOPE_THREAD, .id = t->tid, .context = t->context};
 	struct reading since = t->now;
 
 	if (t->reported)

@@ -4,31 +4,66 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* The one of @tid that has not ended, as numbers of those that have are used again. */
-static struct thread_counts *threads_find(struct threads *t, int tid, struct err *e)
+/* The place of @context among all, which are in the order of their inode numbers. */
+static unsigned threads_search(const struct threads *t, ino_t context)
 {
-	struct thread_counts **all, *one;
+	unsigned low = 0, high = t->n;
 
-	for (unsigned i = 0; i < t->n; i++)
-		if (t->all[i]->tid == tid && !t->all[i]->ended)
-			return t->all[i];
-	all = realloc(t->all, (t->n + 1) * sizeof(struct thread_counts *));
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (t->all[middle]->context < context)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct thread_counts *threads_insert(struct threads *t, unsigned at, struct err *e)
+{
+	struct thread_counts **all = realloc(t->all, (t->n + 1) * sizeof(struct thread_counts *));
+	struct thread_counts *one = all ? calloc(1, sizeof(*one)) : NULL;
+
 	t->all = all ? all : t->all;
-	one = all ? calloc(1, sizeof(*one)) : NULL;
 	if (!one) {
 		err_set(e, ENOMEM, "no memory for %u threads", t->n + 1);
 		return NULL;
 	}
-	one->tid = tid;
-	t->all[t->n++] = one;
+	memmove(&t->all[at + 1], &t->all[at], (t->n - at) * sizeof(struct thread_counts *));
+	t->all[at] = one;
+	t->n++;
+	return one;
+}
+
+/* A thread is known by its context: the kernel uses numbers of threads again. */
+static struct thread_counts *threads_find(struct threads *t, int dir, int tid, struct err *e)
+{
+	struct thread_counts *one;
+	struct stat st;
+	unsigned at;
+
+	if (fstat(dir, &st) < 0) {
+		err_set(e, errno, "the context of thread %d: %s", tid, err_name(errno));
+		return NULL;
+	}
+	at = threads_search(t, st.st_ino);
+	if (at < t->n && t->all[at]->context == st.st_ino)
+		return t->all[at];
+	one = threads_insert(t, at, e);
+	if (one) {
+		one->context = st.st_ino;
+		one->tid = tid;
+	}
 	return one;
 }
 
 static struct thread_counts *threads_read_one(
 	struct threads *t, const struct plan *p, int dir, int tid, struct err *e)
 {
-	struct thread_counts *one = threads_find(t, tid, e);
+	struct thread_counts *one = threads_find(t, dir, tid, e);
 
 	if (!one)
 		return NULL;

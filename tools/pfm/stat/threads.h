@@ -4,6 +4,7 @@
 #define TOOLS_PFM_STAT_THREADS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "tools/pfm/stat/plan.h"
@@ -11,6 +12,8 @@
 
 struct thread_counts {
 	int tid;
+	/* The inode number of its context's directory, which no other context ever has. */
+	ino_t context;
 	bool ended;          /* the counts are the last ones */
 	bool reported;       /* all that there will be */
 	struct reading now;  /* since the start */
@@ -18,7 +21,7 @@ struct thread_counts {
 };
 
 struct threads {
-	struct thread_counts **all; /* in the order in which they were found */
+	struct thread_counts **all; /* in the order in which their contexts were made */
 	unsigned n;
 };
 
