@@ -403,15 +403,16 @@ int place_read(struct place *place, struct reading *r, struct err *e)
 
 int places_collect(struct places *p, bool threads, struct err *e)
 {
-	int rc = 0;
+	int rc = 0, more = 0;
 
-	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+	for (unsigned i = 0; rc >= 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
 		rc = threads ? threads_collect(&place->threads, place->plan, place->ctx.dir, e)
 			     : reading_collect(&place->collected, place->plan, place->ctx.dir, e);
+		more |= rc > 0;
 	}
-	return rc;
+	return rc < 0 ? rc : more;
 }
 
 int place_tid(const struct place *place, int *tid, struct err *e)

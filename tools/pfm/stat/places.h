@@ -82,7 +82,7 @@ int place_check(struct place *place, struct err *e);
 int place_revive(struct place *place, const struct tree *t, const struct reading *r, struct err *e);
 /* The counts of one of them since the start. */
 int place_read(struct place *place, struct reading *r, struct err *e);
-/* Keeps the number of contexts small. @threads: each thread is a scope. */
+/* Keeps the number of contexts small. @threads: each thread is a scope. 1: there may be more. */
 int places_collect(struct places *p, bool threads, struct err *e);
 /* The number of the thread that the context itself counts. */
 int place_tid(const struct place *place, int *tid, struct err *e);

@@ -176,23 +176,31 @@ static int reading_is_child(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+/* So that pfm looks at its signals in between, which takes some 100 ms on a busy machine. */
+enum { READING_REMOVED_MAX = 200 };
+
 /* All names are read first: threads may be made faster than their contexts are read. */
 int reading_each_child(
 	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
 {
 	CLEANUP_CLOSE int list = openat(dir, "children", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **entries = NULL;
+	unsigned removed = 0;
 	int n = list < 0 ? -1 : scandirat(list, ".", &entries, reading_is_child, NULL), rc = 0;
 
 	if (n < 0)
 		return file_sentence(dir, "children", errno, e);
 	for (int i = 0; i < n; i++) {
-		if (rc == 0)
+		if (rc == 0 && removed < READING_REMOVED_MAX)
 			rc = reading_open_child(arg, p, list, entries[i]->d_name, each, e);
+		if (rc == 1) {
+			removed++;
+			rc = 0;
+		}
 		free(entries[i]);
 	}
 	free(entries);
-	return rc;
+	return rc < 0 ? rc : removed == READING_REMOVED_MAX;
 }
 
 static int reading_child_counts(
@@ -322,7 +330,7 @@ int reading_remove_child(int list, const char *name, struct err *e)
 {
 	if (unlinkat(list, name, AT_REMOVEDIR) < 0)
 		return err_set(e, errno, "children/%s: %s", name, err_name(errno));
-	return 0;
+	return 1;
 }
 
 static int reading_collect_child(

@@ -44,19 +44,21 @@ int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err
  */
 int reading_missing(const struct plan *p, int dir, struct err *missing, struct err *e);
 
-/* Does something with the child whose directory is @child, and which is @name in @list. */
+/* Does something with the child whose directory is @child, and which is @name in @list. Returns 1
+ * if it has removed that. */
 typedef int reading_child_fn(
 	void *arg, const struct plan *p, int child, int list, const char *name, struct err *e);
-/* To the first failure. */
+/* To the first failure, or until many are removed: 1, and there may be more. */
 int reading_each_child(
 	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e);
 
 /* 1: the thread of the child has ended, so that its counts stay as they are; 0: it has not. */
 int reading_child_ended(int child, struct err *e);
+/* Returns 1. */
 int reading_remove_child(int list, const char *name, struct err *e);
 
 /* Adds and removes those children whose threads have ended, as the number of contexts is limited.
- */
+ * 1: there may be more. */
 int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e);
 
 void reading_sum(struct reading *to, const struct reading *from);

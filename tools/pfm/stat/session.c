@@ -194,7 +194,8 @@ static int session_wait(struct session *s, struct pollfd *fds, struct err *e)
 		}
 		if (rc == 0 && now >= collect) {
 			rc = places_collect(&s->places, s->aggregate == AGGREGATE_THREAD, e);
-			collect = session_next(s, now, session_collect_ns);
+			collect = rc > 0 ? now : session_next(s, now, session_collect_ns);
+			rc = rc < 0 ? rc : 0;
 		}
 	}
 	return rc < 0 ? rc : 0;

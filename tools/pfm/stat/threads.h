@@ -31,7 +31,7 @@ struct threads {
  */
 int threads_read(struct threads *t, const struct plan *p, int dir, int tid, struct err *e);
 
-/* Keeps the counts of threads that have ended, and removes their contexts. */
+/* Keeps the counts of threads that have ended, and removes their contexts. 1: there may be more. */
 int threads_collect(struct threads *t, const struct plan *p, int dir, struct err *e);
 
 void threads_free(struct threads *t);
