@@ -15,12 +15,13 @@
 #include "tools/pfm/text/utf8.h"
 
 enum {
-	FLAME_WIDTH = 1180, /* px of the whole */
-	FLAME_LEFT = 10,
 	FLAME_TOP = 40,
 	FLAME_ROW = 18,
-	FLAME_CHAR = 7, /* px of a character */
 };
+/* In px. Macros, because clang warns of sums of an enumerator and a double. */
+#define FLAME_WIDTH     1180 /* the whole */
+#define FLAME_LEFT      10
+#define FLAME_CHAR      7   /* a character */
 #define FLAME_NARROWEST 0.1 /* px: what is narrower is left out */
 
 static const char flame_style[] = "<style>\n"

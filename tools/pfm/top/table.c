@@ -9,7 +9,8 @@
 #include "tools/pfm/stat/counts.h"
 #include "tools/pfm/text/digits.h"
 
-enum { TABLE_ID = 8, TABLE_VALUE = 13, TABLE_NAME = 16, TABLE_MAX = 999999999 };
+enum { TABLE_ID = 8, TABLE_VALUE = 13, TABLE_NAME = 16 };
+#define TABLE_MAX 999999999.0 /* a larger rate does not fit into TABLE_VALUE columns */
 
 /* --- Order */
 
