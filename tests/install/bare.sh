@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # Sourced by tests of installations: a bare Debian below $root, in a mount namespace of its own and thrown
 # away at the end, and functions to test in it. ROOT is the bare system, a directory, which is made of the
-# release SUITE (default: the host's) if it does not exist, and not changed. It has the packages to run
-# perfmonfs and to compile a client of it, meson, which installs, and systemd, which package.t starts in a
-# virtual machine.
+# release SUITE (default: the host's) if it does not exist, and not changed. It has the packages of $packages,
+# by default those to run perfmonfs and to compile a client of it, meson, which installs, and systemd, which
+# package.t starts in a virtual machine.
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../.." || exit 1
-packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config
-packages+=,systemd-sysv
+run_packages=fuse3,gcc,libbpf1,libc6-dev,libcap2,libdw1,libfuse3-3,libpfm4,man-db,meson,pkg-config,systemd-sysv
+packages=${packages-$run_packages}
 
 skip() {
 	echo "1..0 # SKIP $*"
@@ -70,4 +70,10 @@ inside() {
 # What an installation may leave: the linker's cache, and a group, which files may belong to.
 files() {
 	find "$root/usr" "$root/etc" "$root/var/lib" ! -name ld.so.cache ! -name gshadow- | sort
+}
+
+# The files of a checkout, or of an unpacked archive.
+sources() {
+	git -c safe.directory='*' ls-files -z 2>/dev/null ||
+		find . \( -path ./.git -o -path './build*' \) -prune -o ! -type d -print0
 }

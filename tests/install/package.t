@@ -9,12 +9,6 @@ set -u -o pipefail
 command -v dh_python3 dpkg-buildpackage lintian >/dev/null ||
 	skip "needs the packages dpkg-dev, debhelper, dh-python and lintian"
 
-# The files of a checkout, or of an unpacked archive.
-sources() {
-	git -c safe.directory='*' ls-files -z 2>/dev/null ||
-		find . \( -path ./.git -o -path './build*' \) -prune -o ! -type d -print0
-}
-
 # Without optimization, in half the time.
 build_packages() {
 	mkdir -p "$work/clean/perfmonfs"
