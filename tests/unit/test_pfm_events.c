@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/cpuinfo.h"
+#include "tools/pfm/events/data_files.h"
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_file.h"
 #include "tools/pfm/events/event_name.h"
@@ -385,6 +386,118 @@ TEST(event_file)
 	encodes(&pmu, "0x5301c0", 0x1c0, BOTH, 0x2);
 	encodes(&pmu, "pmc0=0x5300c0", 0xc0, BOTH, 0x1);
 	refused(&pmu, "SLOW:PMC", ENOENT, "SLOW:PMC1");
+	pfm_pmu_free(&pmu);
+}
+
+/* The event codes of Intel's table for P6, unit mask above event number, and the counters. */
+static const struct p6_event {
+	const char *name;
+	uint64_t code;
+	uint64_t counters;
+} p6_events[] = {
+	{"DATA_MEM_REFS", 0x43, 0x3},
+	{"DCU_LINES_IN", 0x45, 0x3},
+	{"DCU_M_LINES_IN", 0x46, 0x3},
+	{"DCU_M_LINES_OUT", 0x47, 0x3},
+	{"DCU_MISS_OUTSTANDING", 0x48, 0x3},
+	{"IFU_IFETCH", 0x80, 0x3},
+	{"IFU_IFETCH_MISS", 0x81, 0x3},
+	{"ITLB_MISS", 0x85, 0x3},
+	{"IFU_MEM_STALL", 0x86, 0x3},
+	{"ILD_STALL", 0x87, 0x3},
+	{"L2_IFETCH", 0xf28, 0x3},
+	{"L2_LD", 0xf29, 0x3},
+	{"L2_ST", 0xf2a, 0x3},
+	{"L2_LINES_IN", 0x24, 0x3},
+	{"L2_LINES_OUT", 0x26, 0x3},
+	{"L2_M_LINES_INM", 0x25, 0x3},
+	{"L2_M_LINES_OUTM", 0x27, 0x3},
+	{"L2_RQSTS", 0xf2e, 0x3},
+	{"L2_ADS", 0x21, 0x3},
+	{"L2_DBUS_BUSY", 0x22, 0x3},
+	{"L2_DBUS_BUSY_RD", 0x23, 0x3},
+	{"BUS_DRDY_CLOCKS", 0x62, 0x3},
+	{"BUS_LOCK_CLOCKS", 0x63, 0x3},
+	{"BUS_REQ_OUTSTANDING", 0x60, 0x3},
+	{"BUS_TRAN_BRD", 0x65, 0x3},
+	{"BUS_TRAN_RFO", 0x66, 0x3},
+	{"BUS_TRANS_WB", 0x67, 0x3},
+	{"BUS_TRAN_IFETCH", 0x68, 0x3},
+	{"BUS_TRAN_INVAL", 0x69, 0x3},
+	{"BUS_TRAN_PWR", 0x6a, 0x3},
+	{"BUS_TRANS_P", 0x6b, 0x3},
+	{"BUS_TRANS_IO", 0x6c, 0x3},
+	{"BUS_TRAN_DEF", 0x6d, 0x3},
+	{"BUS_TRAN_BURST", 0x6e, 0x3},
+	{"BUS_TRAN_ANY", 0x70, 0x3},
+	{"BUS_TRAN_MEM", 0x6f, 0x3},
+	{"BUS_DATA_RCV", 0x64, 0x3},
+	{"BUS_BNR_DRV", 0x61, 0x3},
+	{"BUS_HIT_DRV", 0x7a, 0x3},
+	{"BUS_HITM_DRV", 0x7b, 0x3},
+	{"BUS_SNOOP_STALL", 0x7e, 0x3},
+	{"FLOPS", 0xc1, 0x1},
+	{"FP_COMP_OPS_EXE", 0x10, 0x1},
+	{"FP_ASSIST", 0x11, 0x2},
+	{"MUL", 0x12, 0x2},
+	{"DIV", 0x13, 0x2},
+	{"CYCLES_DIV_BUSY", 0x14, 0x1},
+	{"LD_BLOCKS", 0x03, 0x3},
+	{"SB_DRAINS", 0x04, 0x3},
+	{"MISALIGN_MEM_REF", 0x05, 0x3},
+	{"EMON_KNI_PREF_DISPATCHED", 0x07, 0x3},
+	{"EMON_KNI_PREF_MISS", 0x4b, 0x3},
+	{"INST_RETIRED", 0xc0, 0x3},
+	{"UOPS_RETIRED", 0xc2, 0x3},
+	{"INST_DECODED", 0xd0, 0x3},
+	{"EMON_KNI_INST_RETIRED", 0xd8, 0x3},
+	{"EMON_KNI_COMP_INST_RET", 0xd9, 0x3},
+	{"HW_INT_RX", 0xc8, 0x3},
+	{"CYCLES_INT_MASKED", 0xc6, 0x3},
+	{"CYCLES_INT_PENDING_AND_MASKED", 0xc7, 0x3},
+	{"BR_INST_RETIRED", 0xc4, 0x3},
+	{"BR_MISS_PRED_RETIRED", 0xc5, 0x3},
+	{"BR_TAKEN_RETIRED", 0xc9, 0x3},
+	{"BR_MISS_PRED_TAKEN_RET", 0xca, 0x3},
+	{"BR_INST_DECODED", 0xe0, 0x3},
+	{"BTB_MISSES", 0xe2, 0x3},
+	{"BR_BOGUS", 0xe4, 0x3},
+	{"BACLEARS", 0xe6, 0x3},
+	{"RESOURCE_STALLS", 0xa2, 0x3},
+	{"PARTIAL_RAT_STALLS", 0xd2, 0x3},
+	{"SEGMENT_REG_LOADS", 0x06, 0x3},
+	{"CPU_CLK_UNHALTED", 0x79, 0x3},
+	{"MMX_INSTR_EXEC", 0xb0, 0x3},
+	{"MMX_SAT_INSTR_EXEC", 0xb1, 0x3},
+	{"MMX_UOPS_EXEC", 0xfb2, 0x3},
+	{"MMX_INSTR_TYPE_EXEC", 0x3fb3, 0x3},
+	{"FP_MMX_TRANS", 0xcc, 0x3},
+	{"MMX_ASSIST", 0xcd, 0x3},
+	{"MMX_INSTR_RET", 0xce, 0x3},
+	{"SEG_RENAME_STALLS", 0xfd4, 0x3},
+	{"SEG_REG_RENAMES", 0xfd5, 0x3},
+	{"RET_SEG_RENAMES", 0xd6, 0x3},
+	{"MMX_INSTR_TYPE_EXEC:ARITH", 0x20b3, 0x3},
+	{"FP_MMX_TRANS:TO_MMX", 0x1cc, 0x3},
+	{"SEG_RENAME_STALLS:GS", 0x8d4, 0x3},
+	{"EMON_KNI_PREF_MISS:WEAK", 0x34b, 0x3},
+	{"EMON_KNI_INST_RETIRED:SCALAR", 0x1d8, 0x3},
+};
+
+static int p6_parse(void *arg, struct slice text, const char *path, const char *name, struct err *e)
+{
+	return strcmp(name, "p6") ? 0 : event_file_parse(text, path, name, arg, e);
+}
+
+TEST(event_file_p6)
+{
+	struct pfm_pmu pmu = pmu_p6();
+	struct err e = {0};
+
+	if (data_files_each(SOURCE_ROOT "/tools/pfm/events/data", ".events", p6_parse, &pmu, &e))
+		fail_msg("%s", e.text);
+	for (size_t i = 0; i < COUNT(p6_events); i++)
+		encodes(&pmu, p6_events[i].name, p6_events[i].code, 0, p6_events[i].counters);
 	pfm_pmu_free(&pmu);
 }
 
