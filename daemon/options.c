@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/version.h"
 #include "daemon/core/request.h"
 
 #define RUN_DIR "/run/perfmonfs"

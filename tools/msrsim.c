@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/version.h"
 #include "tools/msrsim_fs.h"
 
 struct options {

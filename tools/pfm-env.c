@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/own_build.h"
+#include "base/version.h"
 #include "tools/pfm/tree/mounts.h"
 #include "tools/pfm/tree/namespace.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/version.h"
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/symbols.h"
 #include "tools/pfm/events/libpfm.h"

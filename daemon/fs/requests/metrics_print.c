@@ -2,6 +2,7 @@
 /* What a scan has found, in one of the two forms. */
 #include <stdio.h>
 
+#include "base/version.h"
 #include "daemon/fs/requests/metrics_scan.h"
 #include "daemon/fs/requests/stat_keys.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The root directory and its files. */
+#include "base/version.h"
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
