@@ -151,6 +151,11 @@ int unload_context(const struct ctx_fd *t);
 
 /* ---- vector.c: commands on a vector of @n elements ---- */
 struct abi_conv;
+/*
+ * Checks the size of the whole vector, of which the daemon sees pieces or nothing, against
+ * config/arg_size_max of the mount @d. NULL: of the mount that mount_open() chooses. E2BIG.
+ */
+int vector_check(const struct device *d, int n, size_t element_size);
 /* Elements have the command's layout. */
 int vector_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n);
 /* Elements have the layout of @conv. They are executed in order, a few at a time. */

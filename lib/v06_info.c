@@ -39,6 +39,8 @@ int v06_getinfo_registers(int fd, int cmd, void *arg, int n)
 	(void)fd;
 	if (n <= 0)
 		return lib_fail(EINVAL);
+	if (vector_check(NULL, n, sizeof(info)) < 0)
+		return lib_fail(EFAULT);
 	for (int i = 0; i < n; i++) {
 		if (copy_in(&info, user + i, sizeof(info)) < 0)
 			return -1;

@@ -171,6 +171,8 @@ static int v20_get_reset_values(int fd, int cmd, void *arg, int n)
 	pfarg_reg_t *user = arg;
 
 	(void)fd, (void)cmd;
+	if (vector_check(NULL, n, sizeof(*user)) < 0)
+		return -1;
 	for (int i = 0; i < n; i++) {
 		struct reg_info info;
 		pfarg_reg_t reg;

@@ -72,19 +72,18 @@ static int vector_execute(
 
 enum { ALWAYS_ALLOWED = 4096 }; /* bytes; the lower limit of config/arg_size_max */
 
-/*
- * Checks the size of the whole vector against config/arg_size_max, of which the daemon sees only
- * pieces. If the limit is unknown, the daemon checks each piece.
- */
-static bool vector_is_allowed(const struct ctx_fd *t, size_t size)
+/* If the limit is unknown, the daemon checks each piece of the vector that it receives. */
+static bool vector_is_allowed(const struct device *d, size_t size)
 {
+	static const char path[] = "config/arg_size_max";
+	const int flags = O_RDONLY | O_CLOEXEC;
 	char text[32];
 	int err = errno, fd;
 	ssize_t n;
 
 	if (size <= ALWAYS_ALLOWED)
 		return true;
-	fd = mount_open_on(&t->device, "config/arg_size_max", O_RDONLY | O_CLOEXEC);
+	fd = d ? mount_open_on(d, path, flags) : mount_open(path, flags);
 	n = fd < 0 ? -1 : nocancel_read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		nocancel_close(fd);
@@ -95,15 +94,22 @@ static bool vector_is_allowed(const struct ctx_fd *t, size_t size)
 	return size <= strtoul(text, NULL, 10);
 }
 
+int vector_check(const struct device *d, int n, size_t element_size)
+{
+	if (n < 0)
+		return lib_fail(EINVAL);
+	if ((unsigned)n > PFM_IOC_SIZE_MAX / element_size ||
+		!vector_is_allowed(d, (size_t)n * element_size))
+		return lib_fail(E2BIG);
+	return 0;
+}
+
 int vector_convert(const struct ctx_fd *t, const struct abi_conv *conv, void *user, int n)
 {
 	unsigned char *next = user;
 
-	if (n < 0)
-		return lib_fail(EINVAL);
-	if ((unsigned)n > PFM_IOC_SIZE_MAX / conv->user_size ||
-		!vector_is_allowed(t, (size_t)n * conv->user_size))
-		return lib_fail(E2BIG);
+	if (vector_check(&t->device, n, conv->user_size) < 0)
+		return -1;
 	if (n > AT_A_TIME && copy_check(user, (size_t)n * conv->user_size) < 0)
 		return -1;
 	while (n > 0) {

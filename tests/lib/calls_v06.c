@@ -579,6 +579,13 @@ static void information(void)
 	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, -1), EINVAL);
 	pmd[0].reg_num = 299;
 	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmd, 1), EINVAL);
+	/* Up to config/arg_size_max, which is 4096, and over it. */
+	enum { TOO_MANY = 4096 / sizeof(pfarg_pmcinfo_t) + 1 };
+	static pfarg_pmcinfo_t pmcs[TOO_MANY];
+	OK(perfmonctl(0, PFM_GETINFO_PMCS, pmcs, TOO_MANY - 1));
+	FAILS(perfmonctl(0, PFM_GETINFO_PMCS, pmcs, TOO_MANY), EFAULT);
+	static pfarg_pmdinfo_t pmds[TOO_MANY];
+	FAILS(perfmonctl(0, PFM_GETINFO_PMDS, pmds, TOO_MANY), EFAULT);
 }
 
 static void configuration(void)

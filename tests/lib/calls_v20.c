@@ -149,6 +149,11 @@ static void information(void)
 	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, reg, 2), EINVAL);
 	IS(reg[1].reg_flags, PFM_REG_RETFL_NOTAVAIL);
 	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, NOWHERE, 1), EFAULT);
+	/* Over config/arg_size_max, which is 4096. */
+	enum { TOO_MANY = 4096 / sizeof(pfarg_reg_t) + 1 };
+	static pfarg_reg_t regs[TOO_MANY];
+	OK(perfmonctl(0, PFM_GET_PMC_RESET_VAL, regs, TOO_MANY - 1));
+	FAILS(perfmonctl(0, PFM_GET_PMC_RESET_VAL, regs, TOO_MANY), E2BIG);
 }
 
 static void counting(uint64_t ns, uint64_t wanted)
