@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
@@ -13,6 +14,7 @@
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/protobuf.h"
 #include "tools/pfm/samples/recording.h"
+#include "tools/pfm/samples/regular.h"
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/source.h"
 
@@ -742,13 +744,18 @@ static const char *own_map(struct data_map *m, char *line, size_t room)
 	return name;
 }
 
-static void write_own(uint8_t wrong)
+static void write_own(uint8_t wrong, bool without_build_id)
 {
 	struct data_map m = {.time = 1, .pid = (uint32_t)getpid()};
 	char line[PATH_MAX + 128];
 	const char *name = own_map(&m, line, sizeof(line));
 
-	m.id_size = build_id_read(m.pid, name, m.id);
+	CLEANUP_CLOSE int fd = build_id_open(m.pid, name);
+	m.id_size = build_id_read(fd, m.id);
+	if (without_build_id) {
+		m.id_size = 0;
+		regular_identity(fd, m.id);
+	}
 	m.id[0] ^= wrong;
 	begin();
 	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
@@ -764,7 +771,7 @@ TEST(function_names)
 
 	if (!symbols_supported)
 		skip();
-	write_own(0);
+	write_own(0, false);
 	open_recording(RECORDING_DEMANGLED);
 	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
 	assert_int_equal(r.samples[0].frames[0].at->function_offset, 0);
@@ -812,7 +819,7 @@ TEST(demangled_functions)
 
 	if (!symbols_supported)
 		skip();
-	write_own(0);
+	write_own(0, false);
 	open_recording(RECORDING_DEMANGLED);
 	assert_string_equal(location_name(r.samples[1].frames[0].at, room),
 		demangle_supported ? "a::function()" : "_ZN1a8functionEv");
@@ -827,7 +834,7 @@ TEST(another_build_has_no_names)
 {
 	if (!symbols_supported)
 		skip();
-	write_own(1);
+	write_own(1, false);
 	open_recording(RECORDING_DEMANGLED);
 	if (r.image.nobjects && r.samples[0].frames[0].at->in->id_size) {
 		assert_null(r.samples[0].frames[0].at->function);
@@ -836,17 +843,34 @@ TEST(another_build_has_no_names)
 	recording_close(&r);
 }
 
+/* A program without a build ID has its names, and those of no other file of its path. */
+TEST(another_file_has_no_names)
+{
+	char room[LOCATION_ROOM];
+
+	if (!symbols_supported)
+		skip();
+	write_own(0, true);
+	open_recording(RECORDING_DEMANGLED);
+	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
+	recording_close(&r);
+	write_own(1, true);
+	open_recording(RECORDING_DEMANGLED);
+	assert_null(r.samples[0].frames[0].at->function);
+	assert_contains(r.notes.p, "another file");
+	recording_close(&r);
+}
+
 TEST(build_id_never_waits)
 {
-	uint8_t id[DATA_BUILD_ID_MAX];
+	uint32_t pid = (uint32_t)getpid();
 	char fifo[sizeof(path) + 8];
 
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_int_equal(build_id_read((uint32_t)getpid(), fifo, id), 0);
+	assert_int_equal(build_id_open(pid, fifo), -EINVAL);
 	unlink(fifo);
-	assert_int_equal(build_id_read((uint32_t)getpid(), "/dev/zero", id), 0);
-	assert_int_equal(build_id_read((uint32_t)getpid(), "[vdso]", id), 0);
+	assert_int_equal(build_id_open(pid, "/dev/zero"), -EINVAL);
 }
 
 static void write_text(const char *text)

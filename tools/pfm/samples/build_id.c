@@ -17,14 +17,12 @@ enum {
 	BUILD_ID_NOTES = 4096, /* bytes of notes */
 };
 
-static int build_id_open(uint32_t pid, const char *path)
+int build_id_open(uint32_t pid, const char *path)
 {
 	char inside[PATH_MAX + 32];
-	int fd;
 
 	snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
-	fd = regular_open(inside);
-	return fd >= 0 || fd == -EINVAL ? fd : regular_open(path);
+	return regular_open(inside);
 }
 
 static size_t build_id_align(size_t n)
@@ -75,19 +73,21 @@ static bool build_id_is_elf(const Elf64_Ehdr *h)
 	       h->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-uint8_t build_id_read(uint32_t pid, const char *path, uint8_t id[DATA_BUILD_ID_MAX])
+uint8_t build_id_read(int fd, uint8_t id[DATA_BUILD_ID_MAX])
 {
-	CLEANUP_CLOSE int fd = path[0] == '/' ? build_id_open(pid, path) : -1;
 	Elf64_Phdr h[BUILD_ID_HEADERS];
 	Elf64_Ehdr head;
 	uint8_t size = 0;
 	ssize_t n;
 
-	if (fd < 0 || pread(fd, &head, sizeof(head), 0) != sizeof(head) || !build_id_is_elf(&head))
-		return 0;
-	n = pread(fd, h, sizeof(h), (off_t)head.e_phoff);
-	for (unsigned i = 0; !size && i < head.e_phnum && n >= (ssize_t)((i + 1) * sizeof(h[0]));
-		i++)
-		size = build_id_of_segment(fd, &h[i], id);
+	memset(id, 0, DATA_BUILD_ID_MAX);
+	if (pread(fd, &head, sizeof(head), 0) == sizeof(head) && build_id_is_elf(&head)) {
+		n = pread(fd, h, sizeof(h), (off_t)head.e_phoff);
+		for (unsigned i = 0;
+			!size && i < head.e_phnum && n >= (ssize_t)((i + 1) * sizeof(h[0])); i++)
+			size = build_id_of_segment(fd, &h[i], id);
+	}
+	if (!size)
+		regular_identity(fd, id);
 	return size;
 }

@@ -9,9 +9,16 @@
 #include "tools/pfm/samples/data.h"
 
 /*
- * The number of bytes of the build ID of @path as process @pid sees it; 0: none, or the file cannot
- * be read. The file may belong to any user: it is never waited for, and what it says is checked.
+ * Opens @path as process @pid sees it. Returns the descriptor, or -errno: the process has ended, or
+ * what it sees may not be seen. Nothing but a regular file is opened.
  */
-uint8_t build_id_read(uint32_t pid, const char *path, uint8_t id[DATA_BUILD_ID_MAX]);
+int build_id_open(uint32_t pid, const char *path);
+
+/*
+ * Reads the build ID of the file @fd; the rest of @id is 0. Returns its number of bytes; 0: it has
+ * none, and @id is the file's identity (regular_identity()). The file may belong to any user: what
+ * it says is checked.
+ */
+uint8_t build_id_read(int fd, uint8_t id[DATA_BUILD_ID_MAX]);
 
 #endif

@@ -72,7 +72,9 @@ struct data_map {
 	uint64_t len;
 	uint64_t pgoff; /* offset in the file, in bytes */
 	uint32_t pid;
-	uint8_t id_size; /* 0: the file's build ID is not known */
+	uint8_t id_size; /* bytes of the file's build ID; 0: it has none, or is not known */
+	/* The build ID, then 0. Without one, the file's identity (regular_identity()); all 0: it
+	 * could not be opened. */
 	uint8_t id[DATA_BUILD_ID_MAX];
 	char name[1];
 };

@@ -72,14 +72,15 @@ struct image_process *image_process(struct image *im, uint32_t pid)
 	return p;
 }
 
-static bool image_same_object(
-	const struct object *o, const char *path, const uint8_t *id, uint8_t id_size)
+static bool image_same_object(const struct object *o, const char *path,
+	const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
 {
-	return o->id_size == id_size && memcmp(o->id, id, id_size) == 0 &&
+	return o->id_size == id_size && memcmp(o->id, id, sizeof(o->id)) == 0 &&
 	       strcmp(o->path, path) == 0;
 }
 
-struct object *image_object(struct image *im, const char *path, const uint8_t *id, uint8_t id_size)
+struct object *image_object(
+	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
 {
 	uint64_t key = hash_string(path);
 	struct object *o;
@@ -94,7 +95,7 @@ struct object *image_object(struct image *im, const char *path, const uint8_t *i
 		free(o);
 		return NULL;
 	}
-	memcpy(o->id, id, id_size);
+	memcpy(o->id, id, sizeof(o->id));
 	o->id_size = id_size;
 	o->number = im->nobjects++;
 	hash_add(&im->objects, &o->node, key);

@@ -13,7 +13,7 @@
 struct object {
 	struct hash_node node; /* in image.objects, by path */
 	char *path;
-	uint8_t id[DATA_BUILD_ID_MAX];
+	uint8_t id[DATA_BUILD_ID_MAX]; /* as in struct data_map */
 	uint8_t id_size;
 	unsigned number;         /* counts from 0 */
 	struct symbols *symbols; /* of report; NULL: not opened, or it has none */
@@ -53,8 +53,10 @@ void image_free(struct image *im);
 
 /* The process, made if it is new; NULL: no memory. */
 struct image_process *image_process(struct image *im, uint32_t pid);
-/* The object with that path and build ID, made if it is new; NULL: no memory. */
-struct object *image_object(struct image *im, const char *path, const uint8_t *id, uint8_t id_size);
+/* The object with that path and identity, as in struct data_map, made if it is new; NULL: no
+ * memory. */
+struct object *image_object(
+	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size);
 /* All objects by their numbers, to be freed; NULL: no memory. */
 const struct object **image_objects(const struct image *im);
 /* Forgets the mappings of a process that executes another program. */

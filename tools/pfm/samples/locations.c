@@ -71,7 +71,8 @@ static int location_resolve_kernel(struct recording *r, struct location *p)
 
 	if (k)
 		s = kallsyms_find(k, p->ip, &module);
-	p->object = image_object(&r->image, module ? module : kernel_name, (const uint8_t *)"", 0);
+	p->object = image_object(
+		&r->image, module ? module : kernel_name, (const uint8_t[DATA_BUILD_ID_MAX]){0}, 0);
 	p->function = s.name;
 	p->function_offset = s.offset;
 	return p->object ? 0 : -ENOMEM;

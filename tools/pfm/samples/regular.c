@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -22,4 +23,21 @@ int regular_open(const char *path)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
 	fd = open(link, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+void regular_identity(int fd, uint8_t id[REGULAR_IDENTITY])
+{
+	uint64_t inode, modified;
+	uint32_t device;
+	struct stat st;
+
+	memset(id, 0, REGULAR_IDENTITY);
+	if (fstat(fd, &st) < 0)
+		return;
+	inode = st.st_ino;
+	modified = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	device = (uint32_t)st.st_dev;
+	memcpy(id, &inode, sizeof(inode));
+	memcpy(id + sizeof(inode), &modified, sizeof(modified));
+	memcpy(id + sizeof(inode) + sizeof(modified), &device, sizeof(device));
 }

@@ -50,13 +50,30 @@ static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct 
 	return err_set(e, ESTALE, "%s has another build ID than when it was recorded", o->path);
 }
 
+/* A file without a build ID is known by its identity, if that could be read when it was mapped. */
+static int symbols_check_file(int fd, const struct object *o, struct err *e)
+{
+	static const uint8_t unknown[REGULAR_IDENTITY];
+	uint8_t id[REGULAR_IDENTITY];
+
+	if (o->id_size || memcmp(o->id, unknown, sizeof(unknown)) == 0)
+		return 0;
+	regular_identity(fd, id);
+	if (memcmp(o->id, id, sizeof(id)) == 0)
+		return 0;
+	return err_set(e, ESTALE,
+		"%s is another file than the one that was recorded, or was changed since: link "
+		"programs with --build-id to have names from copies, too",
+		o->path);
+}
+
 /* The file at its own addresses. */
 static int symbols_load(struct symbols *s, const struct object *o, struct err *e)
 {
 	CLEANUP_CLOSE int fd = symbols_open_file(o->path, e);
 	GElf_Addr bias;
 
-	if (fd < 0)
+	if (fd < 0 || symbols_check_file(fd, o, e) < 0)
 		return -e->no;
 	s->dwfl = dwfl_begin(&symbols_callbacks);
 	if (!s->dwfl)

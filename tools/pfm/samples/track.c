@@ -12,6 +12,7 @@
 #include "base/nsec.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/proc_maps.h"
+#include "tools/pfm/samples/regular.h"
 
 int track_init(struct track *t, struct data_writer *out, struct err *e)
 {
@@ -29,7 +30,7 @@ void track_round(struct track *t)
 	t->round++;
 }
 
-/* The build ID of a file that has been seen before; the file is not read for each process. */
+/* The file of that path which another process had. */
 static const struct object *track_known(const struct track *t, const char *name)
 {
 	struct hash_node *n = hash_find(&t->image.objects, hash_string(name));
@@ -43,21 +44,27 @@ static const struct object *track_known(const struct track *t, const char *name)
 	return NULL;
 }
 
-static void track_build_id(const struct track *t, struct data_map *m, const char *name)
+/* Processes may have different files at one path. One that has ended is taken to have had the file
+ * that others have there, or that pfm itself has. */
+static void track_identify(const struct track *t, struct data_map *m, const char *name)
 {
-	const struct object *o = track_known(t, name);
+	CLEANUP_CLOSE int fd = name[0] == '/' ? build_id_open(m->pid, name) : -EINVAL;
+	const struct object *o = fd < 0 ? track_known(t, name) : NULL;
 
 	if (o) {
 		memcpy(m->id, o->id, sizeof(m->id));
 		m->id_size = o->id_size;
-	} else {
-		m->id_size = build_id_read(m->pid, name, m->id);
+		return;
 	}
+	if (fd < 0 && name[0] == '/')
+		fd = regular_open(name);
+	if (fd >= 0)
+		m->id_size = build_id_read(fd, m->id);
 }
 
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
 {
-	track_build_id(t, m, name);
+	track_identify(t, m, name);
 	if (image_add(&t->image, m, name) < 0)
 		return err_set(e, ENOMEM, "no memory for the mappings of process %u", m->pid);
 	return data_put(t->out, DATA_MAP, m, offsetof(struct data_map, name), name, e);
