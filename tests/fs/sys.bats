@@ -139,6 +139,14 @@ described() {
 	done
 }
 
+@test "mappings: every register, as in pmu/, in the form of 2006" {
+	serve --backend=sim:p6
+	cmp "$MNT/sys/pmu_desc/mappings" "$MNT/pmu/mappings"
+	run -0 bounded head -2 "$MNT/sys/pmu_desc/mappings"
+	is $'PMC0:0x0:0xffc7ffff:PERFEVTSEL0\nPMC1:0x0:0xff87ffff:PERFEVTSEL1'
+	probe EACCES open "$MNT/sys/pmu_desc/mappings" wronly
+}
+
 @test "what this PMU does not have has no directory, and every one has all files" {
 	serve --backend=sim
 	for name in pmc3000 pmc4 pmd4 pmc256 pmc00 pmc-1 pmc pmd pm 0 pmx0 pmd271 pmd320 pmd512; do
@@ -151,7 +159,7 @@ described() {
 # Programs probe pmcN upwards, read with fscanf or drop what they take for the newline.
 @test "each file ends in one newline and can only be read" {
 	serve --backend=sim
-	run -0 bounded find "$MNT/sys" -type f
+	run -0 bounded find "$MNT/sys" -type f ! -name mappings
 	for f in "${lines[@]}"; do
 		[ "$(bounded cat "$f" | wc -l)" = 1 ]
 		[ "$(bounded tail -c 1 "$f" | od -An -tx1)" = " 0a" ]

@@ -110,8 +110,7 @@ static void pmu_show_events(const struct call *call, struct text *out)
 		text_printf(out, "%s 0x%016" PRIx64 " %s\n", ev->name, ev->value, ev->desc);
 }
 
-/* perfmon2's form of 2006, where 0 bits of the mask are reserved. */
-static void pmu_show_mappings(const struct call *call, struct text *out)
+void pmu_show_mappings(const struct call *call, struct text *out)
 {
 	const struct pmu *pmu = pmu_of_call(call);
 

@@ -163,6 +163,8 @@ const struct row rows_sys[] = {
 	{FILE_ROW(DIR_SYS_FORMAT, "version", 0444), .show = sys_show_format_version},
 	{DIR_ROW(DIR_SYS, DIR_SYS_DESC, "pmu_desc", 0555)},
 	{FILE_ROW(DIR_SYS_DESC, "model", 0444), .show = sys_show_model},
+	{FILE_ROW(DIR_SYS_DESC, "mappings", 0444), .length = LINES_OF_REGISTERS,
+		.show = pmu_show_mappings},
 	{DIR_ROW(DIR_SYS_DESC, DIR_SYS_REG, NULL, 0555)},
 	{FILE_ROW(DIR_SYS_REG, "name", 0444), .show = sys_show_reg},
 	{FILE_ROW(DIR_SYS_REG, "dfl_val", 0444), .show = sys_show_reg},

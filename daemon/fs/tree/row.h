@@ -44,7 +44,7 @@ enum dir {
 	DIR_SYS,
 	DIR_SYS_FORMATS, /* its members are formats */
 	DIR_SYS_FORMAT,
-	DIR_SYS_DESC, /* its members are registers; it has a file, too */
+	DIR_SYS_DESC, /* its members are registers; it has files, too */
 	DIR_SYS_REG,
 	DIR_KINDS, /* how many there are */
 };
