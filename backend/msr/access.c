@@ -8,6 +8,10 @@
 
 #include "backend/msr/kernel.h"
 #include "backend/msr/topology.h"
+#include "backend/pmu/regs.h"
+
+#define IPF_OI    (1ULL << 5) /* Of Itanium's selectors. */
+#define FIXED_PMI 0x8888888888888888ULL
 
 unsigned msr_first_online(struct msr_io *io)
 {
@@ -26,6 +30,15 @@ int msr_cpu_find_thread(struct backend_cpu *c, struct err *e)
 		return -e->no;
 	c->is_second = thread > 0;
 	return 0;
+}
+
+bool msr_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value)
+{
+	if (pmu->space == PMU_SPACE_IPF)
+		return value & IPF_OI;
+	if (addr >= MSR_P4_CCCR0 && addr <= MSR_P4_CCCR17)
+		return value & CCCR_OVF_PMI;
+	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
 }
 
 __attribute__((cold, noinline)) int msr_access_failed(

@@ -132,8 +132,11 @@ unsigned msr_first_online(struct msr_io *io);
 int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
-/* Whether selector @addr of @pmu with @value interrupts, so that it is the kernel's. */
-bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
+/*
+ * Whether selector @addr of @pmu with @value interrupts. Then it is the kernel's, because only a
+ * kernel can handle the interrupt.
+ */
+bool msr_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
 
 /*
  * An offline CPU keeps its registers. What could not be restored there is pending. It is restored
@@ -145,6 +148,9 @@ bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
  */
 void pending_restore_keep(struct backend_cpu *c);
 void pending_restore_first(struct backend_cpu *c);
+
+/* Whether a reservation of the register at @addr of @cpu is pending. */
+bool pending_restore_has(struct msr_backend *mb, unsigned cpu, uint32_t addr);
 
 /*
  * Restores all reservations of @c, and clears the overflow status of their counters; except those

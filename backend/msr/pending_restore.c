@@ -124,7 +124,7 @@ static void pending_forget_taken(struct backend_cpu *c)
 			msr_read(c, reg, &value) < 0)
 			continue;
 		value &= pmd->field;
-		if ((value & pmc->enable) && msr_owner_interrupts(pmu, pmc->addr, value))
+		if ((value & pmc->enable) && msr_interrupts(pmu, pmc->addr, value))
 			pending_forget_counter(c, pmd);
 	}
 }
@@ -359,6 +359,21 @@ void msr_unrestored(struct backend *be, unsigned cpu, struct text *out)
 	for (unsigned i = 0; i < mb->nforeign; i++)
 		if (mb->foreign[i].cpu == cpu)
 			pending_print(out, &any, mb->foreign[i].addr);
+}
+
+bool pending_restore_has(struct msr_backend *mb, unsigned cpu, uint32_t addr)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&mb->pending_lock);
+	for (const struct pending_restore *p = mb->pending; p && !has; p = p->next) {
+		const struct msr_reg *reg =
+			p->cpu == cpu ? msr_regs_find(&p->type->regs, addr) : NULL;
+
+		has = reg && p->reservations[reg - p->type->regs.reg].mask;
+	}
+	pthread_mutex_unlock(&mb->pending_lock);
+	return has;
 }
 
 void pending_restore_init(struct msr_backend *mb)

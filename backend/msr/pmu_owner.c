@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names the user of a selector: another daemon by its journal, others by a guess from the value.
- * Only a kernel sets the interrupt bit, because only a kernel can handle the interrupt, and its NMI
- * watchdog counts cycles.
+ * Names the user of a selector: another daemon by its journal, a context of this daemon by what is
+ * pending, others by a guess from the value: the kernel's NMI watchdog counts cycles.
  */
 #include "backend/msr/msr_i.h"
 
@@ -11,34 +10,17 @@
 #include "backend/msr/kernel.h"
 #include "backend/pmu/regs.h"
 
-#define IPF_OI       (1ULL << 5) /* Of Itanium's selectors. */
-#define FIXED_PMI    0x8888888888888888ULL
 #define FIXED1_FIELD 0x30ULL /* OS and USR of fixed counter 1, which counts core cycles. */
 
 enum { CYCLES_INTEL = 0x003c, CYCLES_AMD = 0x0076 }; /* Event and unit mask. */
 
-static bool owner_is_cccr(uint32_t addr)
-{
-	return addr >= MSR_P4_CCCR0 && addr <= MSR_P4_CCCR17;
-}
-
 static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 {
-	if (owner_is_cccr(addr))
-		return false; /* Its ESCR tells. */
 	if (addr == MSR_FIXED_CTR_CTRL)
 		return value & FIXED1_FIELD;
+	/* A CCCR has neither of these events, since its low bits are reserved. */
 	return value & EVTSEL_INT &&
 	       ((value & 0xffff) == CYCLES_INTEL || (value & 0xffff) == CYCLES_AMD);
-}
-
-bool msr_owner_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value)
-{
-	if (pmu->space == PMU_SPACE_IPF)
-		return value & IPF_OI;
-	if (owner_is_cccr(addr))
-		return value & CCCR_OVF_PMI;
-	return value & (addr == MSR_FIXED_CTR_CTRL ? FIXED_PMI : EVTSEL_INT);
 }
 
 void msr_pmu_owner(
@@ -57,11 +39,15 @@ void msr_pmu_owner(
 		 kernel_nmi_watchdog())
 		text_printf(out,
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
-	else if (msr_owner_interrupts(type ? &type->pmu : be->pmu, addr, value))
+	else if (msr_interrupts(type ? &type->pmu : be->pmu, addr, value))
 		text_printf(out,
 			"the kernel's perf (selector %#" PRIx64 "; stop programs that use perf "
 			"or perf_event_open, 'ps' may show them)",
 			value);
+	else if (pending_restore_has(msr_of(be), cpu, addr))
+		text_printf(out,
+			"a context that has ended: perfmonfs restores the register soon, and "
+			"before the next load on this CPU");
 	else
 		text_printf(out,
 			"another program (selector %#" PRIx64 "): for example likwid, pcm "

@@ -190,7 +190,7 @@ checked() {
 		[ $round = 1 ] || stop_daemon
 	done
 	echo >"$CPU/sim/offline"
-	until_ok grep -q "^1 online .*0x4300c0\|^1 online free$" "$MNT/cpus"
+	until_ok grep -q "^1 online .*a context that has ended\|^1 online free$" "$MNT/cpus"
 	until_ok eval '[ "$(registers 1)" = "$ORIGINAL" ]'
 	run ! grep unrestored "$MNT/cpus"
 	run ! checked "could not be restored"

@@ -255,6 +255,14 @@ TEST_OF(setup, teardown, killed_cpu_offline_twice, struct bench *b)
 	assert_int_equal(files_in(b->run), 0);
 }
 
+static void assert_owner(struct backend *be, unsigned cpu, const char *owner)
+{
+	TEXT_CLEANUP struct text t = {0};
+
+	be->ops->pmu_owner(be, cpu, SEL0, 0x4100c0, &t);
+	assert_non_null(strstr(t.p, owner));
+}
+
 static bool is_unrestored(struct backend *be, unsigned cpu)
 {
 	TEXT_CLEANUP struct text t = {0};
@@ -306,6 +314,8 @@ TEST_OF(setup, teardown, online_again_at_once, struct bench *b)
 	be->ops->cpu_close(cpu);
 	assert_int_equal(*fake_reg(b->f, 2, SEL0), 0x4100c0);
 	assert_true(is_unrestored(be, 2));
+	assert_owner(be, 1, "another program");
+	assert_owner(be, 2, "a context that has ended");
 	b->f->write_rc = 0;
 	be->ops->begin(be); /* The fake is the thread's until it has restored the register. */
 	for (unsigned ms = 0; is_unrestored(be, 2) && ms < 60000; ms++)
