@@ -690,7 +690,10 @@ static void sampling(void)
 	IS(entry->ovfl_pmd, 0);
 	IS(entry->cpu, 0);
 	IS(entry->last_reset_val, -10000000);
+	/* It stays mapped, unlike 3.5.4. */
 	close(both.ctx.ctx_fd);
+	IS(entry->last_reset_val, -10000000);
+	OK(munmap((void *)(uintptr_t)hdr, both.ctx.ctx_smpl_buf_size));
 }
 
 /* Section 6.1 */
