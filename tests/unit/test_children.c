@@ -151,9 +151,13 @@ static void release(const struct opened *f)
 	assert_int_equal(request(ROOT, FUSE_RELEASE, f->node, &in, sizeof(in)), 0);
 }
 
+/* As a program's read: the kernel fills pages of its cache without a lock owner. */
 static void send_read(const struct opened *f)
 {
-	const struct fuse_read_in in = {.fh = f->fh, .size = ROOM / 2};
+	const struct fuse_read_in in = {.fh = f->fh,
+		.size = ROOM / 2,
+		.read_flags = FUSE_READ_LOCKOWNER,
+		.lock_owner = 1};
 
 	send_request(ROOT, FUSE_READ, f->node, &in, sizeof(in));
 }
