@@ -154,10 +154,8 @@ static void release(const struct opened *f)
 /* As a program's read: the kernel fills pages of its cache without a lock owner. */
 static void send_read(const struct opened *f)
 {
-	const struct fuse_read_in in = {.fh = f->fh,
-		.size = ROOM / 2,
-		.read_flags = FUSE_READ_LOCKOWNER,
-		.lock_owner = 1};
+	const struct fuse_read_in in = {
+		.fh = f->fh, .size = ROOM / 2, .read_flags = FUSE_READ_LOCKOWNER, .lock_owner = 1};
 
 	send_request(ROOT, FUSE_READ, f->node, &in, sizeof(in));
 }
