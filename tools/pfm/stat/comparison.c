@@ -10,9 +10,9 @@
 #include "tools/pfm/text/mann_whitney.h"
 #include "tools/pfm/text/summary.h"
 
-/* Below, chance is no good explanation of a difference. */
+/* A difference is significant if the probability that chance causes it is below this. */
 static const double comparison_alpha = 0.05;
-/* The smallest that text shows as a number. */
+/* The smallest probability that text shows as a number. */
 static const double comparison_least_p = 0.0001;
 
 static struct row_comparison comparison_of(struct series s[2])
@@ -34,7 +34,7 @@ static struct row_comparison comparison_of(struct series s[2])
 	return c;
 }
 
-/* What is significant. Probabilities are not 0, however small. */
+/* Prints a significant change. Its probability is never shown as 0, however small. */
 static void comparison_change(const struct report *r, const struct row_comparison *c)
 {
 	char change[DIGITS_ROOM];

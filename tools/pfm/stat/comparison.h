@@ -8,10 +8,8 @@
 
 enum { COMPARISON_LABEL = 61 }; /* bytes */
 
-/*
- * What each event and metric is in the runs of both commands, by how much it changes from the first
- * to the second, and whether that is significant. @labels are of the commands. Sorts the values.
- */
+/* Reports each event and metric of both commands' runs, its change from the first command to the
+ * second, and whether that is significant. @labels name the commands. Sorts the values. */
 void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const struct runs *a,
 	const struct runs *b, const struct tree *t);
 

@@ -19,7 +19,7 @@ static void count_scale(struct count *c, uint64_t value, uint64_t active_ns, uin
 	c->value = active_ns == all_ns ? value : (uint64_t)llround((double)value / c->active);
 }
 
-/* Rates are those of the time in which it was counted, on each CPU. */
+/* The time on which rates are based: the average over places of the time counted. 0: not known. */
 static double counts_time(const struct reading *r, uint64_t elapsed_ns)
 {
 	if (r->torn)
@@ -59,7 +59,7 @@ const char *count_unit(const char *event)
 
 /* --- Ratios */
 
-/* The event of @name at the level of events[like]; -1: it is not counted, or is lost. */
+/* The index of event @name at the level of events[like]; -1: it is not counted, or is lost. */
 static int count_find(const struct counts *c, const struct plan *p, const char *name, unsigned like)
 {
 	size_t n = strlen(name);
@@ -133,6 +133,6 @@ double counts_group_metric(const struct counts *c, const struct plan *p, unsigne
 		values[event] = known ? (double)count->value : NAN;
 		ns += count->counted_ns > 0 ? count->counted_ns : NAN;
 	}
-	/* Several runs of a command have counted them. */
+	/* Different runs may have counted the events: their average time is used. */
 	return formula_eval(&p->group->metrics[i].formula, values, ns / n / (double)NSEC_PER_SEC);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is shown of a reading: a count for each event, and what follows from several counts. */
+/* The results of a reading: a count for each event, and metrics computed from several counts. */
 #ifndef TOOLS_PFM_STAT_COUNTS_H
 #define TOOLS_PFM_STAT_COUNTS_H
 
@@ -10,11 +10,11 @@
 #include "tools/pfm/stat/reading.h"
 
 struct count {
-	bool counted;    /* in this run */
-	uint64_t value;  /* an estimate for the whole time if @active is below 1 */
-	double active;   /* the part of the time in which its event set was active */
-	double counted_ns; /* the time that it was counted, on average of places; 0: not known */
-	struct err lost; /* no: there is no value, for the reason in its sentence */
+	bool counted;      /* in this run */
+	uint64_t value;    /* an estimate for the whole time if @active is below 1 */
+	double active;     /* the part of the time in which its event set was active */
+	double counted_ns; /* the time counted, averaged over places; 0: not known */
+	struct err lost;   /* why there is no value; lost.no is 0 if there is one */
 };
 
 struct counts {
@@ -29,20 +29,18 @@ void counts_of(
 	struct counts *c, const struct plan *p, const struct reading *r, uint64_t elapsed_ns);
 
 struct metric {
-	const char *name; /* NULL: it is only for people */
+	const char *name; /* NULL: shown in text output only */
 	const char *unit; /* NULL: a ratio */
-	const char *text; /* behind the number */
-	int decimals;     /* of the number in text */
+	const char *text; /* text printed after the number */
+	int decimals;     /* decimals of the number in text output */
 	double value;
 };
 
-/*
- * What is derived from @event: a ratio to another event, or else a rate. False: nothing, as of the
- * events of a group, which has metrics of its own.
- */
+/* Computes the metric of @event: a ratio to another event, or else a rate. Returns false if there
+ * is none, as for the events of a group, which has metrics of its own. */
 bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, unsigned event);
 
-/* The value of metric @i of the plan's group; NAN: a count that it needs has none. */
+/* The value of metric @i of the plan's group; NAN if a count that it needs has no value. */
 double counts_group_metric(const struct counts *c, const struct plan *p, unsigned i);
 
 /* ns for clocks, otherwise NULL. */

@@ -7,7 +7,7 @@
 
 #include "tools/pfm/text/json.h"
 
-/* What comes before a value. False: there is to be none. */
+/* Prints the name and separator before a value. False: this line has names only. */
 static bool fields_begin(struct fields *f, const char *name)
 {
 	if (f->form == FIELDS_JSON)
@@ -26,7 +26,7 @@ void fields_none(struct fields *f, const char *name)
 		text_printf(&f->line, "null");
 }
 
-/* In quotes if it has to be. */
+/* Quotes the string if CSV requires it. */
 static void fields_csv_string(struct fields *f, const char *s)
 {
 	if (!strchr(s, f->separator) && !strpbrk(s, "\"\r\n")) {

@@ -12,7 +12,9 @@
 
 #include "base/cleanup.h"
 
-/* What is kept of a pipe, in MiB, and how long its silence needs no explanation, in ms. */
+/*
+ * How much of a pipe is kept, in MiB, and how long it may be silent without an explanation, in ms.
+ */
 enum { INPUT_KEPT = 64, INPUT_SILENCE = 1000 };
 
 static int input_failed(const char *what, struct err *e)
@@ -46,7 +48,7 @@ static int input_write(int fd, const char *bytes, size_t n, struct err *e)
 	return 0;
 }
 
-/* Copies standard input to its end. */
+/* Copies standard input up to its end. -EFBIG: it exceeds INPUT_KEPT. */
 static int input_copy(int to, struct err *e)
 {
 	static char bytes[1 << 16];

@@ -13,13 +13,11 @@ struct input {
 	off_t start; /* in the file that standard input is */
 };
 
-/*
- * Makes @path the standard input of this process, unless it is NULL. Of a pipe, if @again, all that
- * comes is kept. EFBIG: that is too much.
- */
+/* Makes @path the standard input of this process, unless it is NULL. If @again and standard input
+ * is a pipe, keeps a copy of its contents. -EFBIG: they are too large. */
 int input_open(struct input *in, const char *path, bool again, struct err *e);
 
-/* Before each run. */
+/* Call it before each run. */
 int input_rewind(const struct input *in, struct err *e);
 
 #endif

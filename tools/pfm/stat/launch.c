@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The process of the command waits until it is told to execute. For launch_stop(), this process
- * traces it until it has done that; then job control stops it, and the daemon can trace it.
+ * The process of the command waits for the order to execute its program. For launch_stop(), this
+ * process traces the command until it has executed the program. The trace stop then becomes a job
+ * control stop, so that the daemon can trace the command.
  */
 #include "tools/pfm/stat/launch.h"
 
@@ -25,8 +26,7 @@
 #include "base/slice.h"
 #include "tools/pfm/command.h"
 
-/* Waits for a byte, and executes. The errno goes back if that fails.
- */
+/* Waits for a byte, then executes the program. On failure, sends the errno back. */
 static void launch_exec(pid_t parent, int end, char *const *argv, const sigset_t *mask)
 {
 	char order;
@@ -62,13 +62,13 @@ static bool launch_wait_exec(pid_t pid)
 			return false;
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			return true;
-		/* A signal of the terminal, or of another program, is its own. */
+		/* Signals from the terminal or from other programs are delivered. */
 		ptrace(PTRACE_CONT, pid, NULL,
 			status >> 16 ? NULL : (void *)(uintptr_t)WSTOPSIG(status));
 	}
 }
 
-/* The begin of en dash and em dash, which documents make of hyphens, in UTF-8. */
+/* The first bytes of en dash and em dash in UTF-8. Documents replace hyphens by these. */
 static const char launch_dashes[] = "\xe2\x80";
 
 int launch_check(const struct launch *l, const char *name, struct err *e)
@@ -99,10 +99,8 @@ static bool launch_gains_privileges(const char *path, const struct stat *st)
 	       getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/*
- * A set-user-ID program that another user than root traces does not get its privileges, and would
- * do something else than without pfm.
- */
+/* A set-user-ID program does not get its privileges if its tracer is not root: it would behave
+ * differently than without pfm. */
 static int launch_check_privileges(const struct launch *l, const char *name, struct err *e)
 {
 	char path[40];
@@ -118,7 +116,7 @@ static int launch_check_privileges(const struct launch *l, const char *name, str
 		name);
 }
 
-/* Hands it from the tracer's stop over to that of job control. */
+/* Turns the trace stop into a job control stop. */
 static int launch_hand_over(const struct launch *l, struct err *e)
 {
 	if (kill(l->pid, SIGSTOP) < 0 || ptrace(PTRACE_DETACH, l->pid, NULL, NULL) < 0)
@@ -128,7 +126,7 @@ static int launch_hand_over(const struct launch *l, struct err *e)
 		       : err_set(e, ECHILD, "the command was killed before it began");
 }
 
-/* Has it execute the program. */
+/* Makes the waiting process execute the program. */
 static int launch_order(const struct launch *l, struct err *e)
 {
 	return send(l->start, "", 1, MSG_NOSIGNAL) == 1
@@ -136,7 +134,8 @@ static int launch_order(const struct launch *l, struct err *e)
 		       : err_set(e, ECHILD, "the command was killed before it began");
 }
 
-/* When it has executed the program, or has ended. */
+/* Waits until the program has been executed or the process has ended, and reads the errno of a
+ * failure. */
 static void launch_read_refusal(struct launch *l)
 {
 	int no = 0;
@@ -217,7 +216,7 @@ int launch_stopped(struct launch *l, char *const *argv, const sigset_t *mask, st
 	return rc < 0 ? rc : launch_stop(l, argv[0], e);
 }
 
-/* False: execvp() goes on to the next folder. */
+/* False: execvp() would go on to the next directory of PATH. */
 static bool launch_may_execute(const char *path, struct stat *st)
 {
 	return stat(path, st) == 0 && S_ISREG(st->st_mode) && access(path, X_OK) == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The options by which stat, record and others say where they count: which mount, and what in it.
- */
+/* The options of stat, record and others that choose where to count: the mount, and CPUs, threads
+ * or processes. */
 #ifndef TOOLS_PFM_STAT_PLACE_OPTIONS_H
 #define TOOLS_PFM_STAT_PLACE_OPTIONS_H
 
@@ -8,19 +8,19 @@
 #include "tools/pfm/command.h"
 
 enum place_kind {
-	PLACE_COMMAND, /* a thread, with all threads and processes that it makes */
-	PLACE_PROCESS, /* all threads of a process, with those that they make */
+	PLACE_COMMAND, /* a thread, with all threads and processes that it creates */
+	PLACE_PROCESS, /* all threads of a process, with those that they create */
 	PLACE_THREAD,
 	PLACE_CPU,
 };
 
 struct place_options {
 	const char *mount;    /* for tree_open() */
-	enum place_kind kind; /* PLACE_COMMAND: none of the options */
+	enum place_kind kind; /* PLACE_COMMAND: none of the options was given */
 	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs, or a command */
 };
 
-/* Their rows in the options of a command. */
+/* The rows of these options, for the table of a command. */
 /* clang-format off */
 #define PLACE_OPTIONS                                                                              \
 	{'p', "pid", "PID,...", "processes, with all threads and what they start", 0},             \
@@ -30,13 +30,11 @@ struct place_options {
 	MOUNT_OPTION
 /* clang-format on */
 
-/*
- * Takes the option with key @c, with its argument. Returns 1, or 0 if it is none of these.
- * -EINVAL: there is a place already.
- */
+/* Takes the option with key @c and argument @arg. Returns 1, or 0 if it is not one of these
+ * options. -EINVAL: a place was given before. */
 int place_options_set(struct place_options *o, int c, const char *arg, struct err *e);
 
-/* -EINVAL: there is neither a place nor @command. */
+/* -EINVAL: neither a place nor @command was given. */
 int place_options_check(const struct place_options *o, char *const *command, struct err *e);
 
 #endif

@@ -33,7 +33,7 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e)
 	return 0;
 }
 
-/* The CPUs that are online, by MNT/cpus. */
+/* Adds the CPUs that MNT/cpus shows as online. */
 static int places_add_online(struct places *p, const struct tree *t, struct err *e)
 {
 	TEXT_CLEANUP struct text text = {0};
@@ -56,7 +56,8 @@ static bool places_have(const struct places *p, int id)
 	return false;
 }
 
-/* The daemon would take it for a thread that has just ended. */
+/* Refuses a number that no process or thread has: the daemon would take it for a thread that has
+ * just ended. */
 static int places_check_number(enum place_kind kind, int id, struct err *e)
 {
 	char path[32];
@@ -71,7 +72,7 @@ static int places_check_number(enum place_kind kind, int id, struct err *e)
 				 id);
 }
 
-/* A number that is there twice is one place. */
+/* A number that is given twice makes one place. */
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
 {
@@ -102,7 +103,7 @@ int places_add_list(
 	return rc;
 }
 
-/* The plan of the CPU, by a text of MNT/cpus; NULL: none counts there. */
+/* Finds the plan for the CPU in @cpus, the text of MNT/cpus. NULL: no plan counts there. */
 static const struct plan *place_find_plan(
 	const struct place *place, const struct plans *plans, struct slice cpus)
 {
@@ -111,7 +112,7 @@ static const struct plan *place_find_plan(
 	while (cpus.n &&
 		(!cpus_parse(slice_cut(&cpus, '\n'), &line) || line.thread || line.id != place->id))
 		line = (struct cpus_line){.id = -1};
-	/* Of a CPU that is not there, the daemon tells when the context is loaded. */
+	/* The daemon reports a CPU that does not exist when the context is loaded. */
 	if (!line.type.n)
 		return &plans->all[0];
 	for (unsigned i = 0; i < plans->n; i++)
@@ -139,7 +140,7 @@ int places_plan(struct places *p, const struct tree *t, const struct plans *plan
 	return rc;
 }
 
-/* How many of its events memory controllers count. */
+/* The number of the place's events that memory controllers count. */
 static unsigned place_umcs(const struct place *place)
 {
 	unsigned n = 0;
@@ -149,7 +150,7 @@ static unsigned place_umcs(const struct place *place)
 	return n;
 }
 
-/* One of the first @n that counts the memory controllers of @package; NULL: none does. */
+/* Finds a place among the first @n that counts the memory controllers of @package; NULL: none. */
 static const struct place *places_find_package(const struct places *p, unsigned n, int package)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -330,15 +331,15 @@ int places_stop(struct places *p, struct err *e)
 		rc = place_check(place, e);
 		if (rc < 0 || place->ended)
 			continue;
-		/* It may end at this moment; the counts are complete then, too. */
+		/* The thread may end at this moment; its counts are complete then, too. */
 		if (ctx_command(&place->ctx, "stop", e) < 0)
 			rc = e->no == EINVAL ? place_check(place, e) : -e->no;
 	}
 	return rc;
 }
 
-/* A CPU's counters count all the time in which an event set is active, those of threads from the
- * start to the stop, whether a thread runs or not. */
+/* Adds the time counted: for a CPU, the time in which its event sets were active; for threads, the
+ * time from start to stop, whether they ran or not. */
 static void place_add_time(const struct place *place, struct reading *r)
 {
 	r->places = 1;
@@ -392,7 +393,7 @@ int place_read(struct place *place, struct reading *r, struct err *e)
 		reading_lose_all(r, place->plan, &place->away);
 		return 0;
 	}
-	/* That of children which are gone by now may have been the longest. */
+	/* The longest time may be that of a child which is gone by now. */
 	r->elapsed_ns = place->last.elapsed_ns;
 	rc = reading_add(r, place->plan, place->ctx.dir, e);
 	if (rc < 0)

@@ -11,11 +11,11 @@
 #include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/tree/file.h"
 
-/* Of the backend perf in the second line. An event that a PMU lacks is left out. */
+/* Second row: the perf backend's. Events that the PMU lacks are skipped. */
 static const char *const plan_hardware[] = {"instructions", "cycles", "branches", "branch-misses"};
 static const char *const plan_software[] = {
 	"task-clock", "context-switches", "cpu-migrations", "page-faults"};
-/* The kernel counts the others at both levels only. */
+/* The kernel cannot limit the other events to user level. */
 static const char *const plan_software_user[] = {"page-faults", "minor-faults", "major-faults"};
 
 /* --- Events */
@@ -90,10 +90,10 @@ int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
 
 /* --- Plans of several types of CPUs */
 
-/* An event, a group, or the default events. */
+/* Adds an event, a group, or the default events. */
 typedef int plans_add_fn(struct plan *p, const void *arg, struct err *e);
 
-/* To the plans that can have it: at least one. */
+/* Calls @add for each plan. Fails if no plan can have what it adds. */
 static int plans_add_each(struct plans *plans, plans_add_fn *add, const void *arg, struct err *e)
 {
 	struct err why = {0};
@@ -105,7 +105,8 @@ static int plans_add_each(struct plans *plans, plans_add_fn *add, const void *ar
 		if (rc < 0 && rc != -ENOENT && rc != -EOPNOTSUPP)
 			return rc;
 		any |= rc == 0;
-		/* That of the type which the user has named, which is the other one, says more. */
+		/* -ENOENT says more: it is from the type that the user named, -EOPNOTSUPP from the
+		 * other one. */
 		if (rc < 0 && (!why.no || rc == -ENOENT))
 			why = *e;
 	}
@@ -177,7 +178,7 @@ const char *plan_label(const struct plan *p, const char *name, char room[PLAN_LA
 
 /* --- Counters */
 
-/* Adds @event to the last set, or if it does not fit there, to a new one. */
+/* Adds @event to the last set. Fails if it does not fit there. */
 static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event, struct err *e)
 {
 	struct pfm_event together[EVENT_MAX];

@@ -27,7 +27,7 @@ static void reading_lose(struct reading *r, unsigned event, const struct err *e)
 		r->lost[event] = *e;
 }
 
-/* The first word of these sentences is the place of a count: the others may be good. */
+/* Sentences about a single count begin with its place: other counts may be good. */
 static bool reading_names_count(const struct err *e)
 {
 	return strncmp(e->text, "pmd", 3) == 0 || strncmp(e->text, "children/", 9) == 0;
@@ -35,13 +35,13 @@ static bool reading_names_count(const struct err *e)
 
 /* --- All counts at once */
 
-/* Of a context and its children, which begin and end at other times. */
+/* Takes the longest time of a context and its children, which begin and end at different times. */
 static void reading_take_elapsed(struct reading *r, uint64_t ns)
 {
 	r->elapsed_ns = ns > r->elapsed_ns ? ns : r->elapsed_ns;
 }
 
-/* Whether @pmd is one of those that count @event, in the set @set of contexts. */
+/* Whether @pmd counts @event in event set @set of contexts. */
 static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigned pmd)
 {
 	const struct pfm_counter *d = &p->pmu->counters[p->places[event].row];
@@ -55,7 +55,7 @@ static bool reading_is_of(const struct plan *p, unsigned event, int set, unsigne
 	return false;
 }
 
-/* "PREFIXn" is the number n. */
+/* Parses PREFIXn; *@v is n. */
 static bool reading_number(struct slice word, const char *prefix, uint64_t *v)
 {
 	size_t n = strlen(prefix);
@@ -73,8 +73,8 @@ static void reading_add_value(
 			r->values[i] += value;
 }
 
-/* A line of total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS], [set=ID ]active_ns NS, or
- * elapsed_ns NS. */
+/* Parses a line of the file total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS], [set=ID ]active_ns
+ * NS, or elapsed_ns NS. */
 static int reading_parse_line(
 	struct reading *r, const struct plan *p, struct slice line, struct err *e)
 {
@@ -117,7 +117,7 @@ static int reading_add_total(struct reading *r, const struct plan *p, int dir, s
 
 /* --- One by one */
 
-/* If one of its PMDs is lost, the event is. */
+/* An event is lost if one of its PMDs is. */
 static int reading_add_count(
 	struct reading *r, const struct plan *p, unsigned event, int set, int dir, struct err *e)
 {
@@ -176,10 +176,12 @@ static int reading_is_child(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* So that pfm looks at its signals in between, which takes some 100 ms on a busy machine. */
+/*
+ * Limits one pass, so that pfm handles signals in between: it takes some 100 ms on a busy machine.
+ */
 enum { READING_REMOVED_MAX = 200 };
 
-/* All names are read first: threads may be made faster than their contexts are read. */
+/* All names are read first: threads may be created faster than their contexts are read. */
 int reading_each_child(
 	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e)
 {
@@ -239,8 +241,8 @@ static bool reading_same_times(const struct reading *a, const struct reading *b)
 	       memcmp(a->active_ns, b->active_ns, sizeof(a->active_ns)) == 0;
 }
 
-/* The sums are not there: finds out which counts are lost. While it counts, the times pass
- * meanwhile. */
+/* There are no sums: reads the counts one by one to find those that are lost. If counting goes on,
+ * the times change meanwhile. */
 static int reading_add_each(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
 	struct reading before = *r, after = *r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The counts of a context with its children, or of several such. */
+/* The counts of a context with its children, or the sums of several such contexts. */
 #ifndef TOOLS_PFM_STAT_READING_H
 #define TOOLS_PFM_STAT_READING_H
 
@@ -11,58 +11,55 @@
 
 struct reading {
 	uint64_t values[EVENT_MAX];
-	struct err lost[EVENT_MAX];    /* no: the value is lost, for the reason in its sentence */
+	struct err lost[EVENT_MAX];    /* why the value is lost; no is 0 if it is not */
 	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active */
 	uint64_t elapsed_ns;           /* from the start to the stop, or to this reading */
-	bool torn; /* the times are not those of the moment at which the counts were read */
-	/* How long the places counted that this is of, all together: without gaps and masking for
-	 * CPUs. */
+	bool torn; /* the times were not taken at the moment at which the counts were read */
+	/* The number of places in this reading, and the total time that they counted: for CPUs,
+	 * without gaps and masking. */
 	unsigned places;
 	uint64_t counted_ns;
-	unsigned yielding; /* of these, background contexts, which yield to others */
-	uint64_t gaps;     /* theirs */
+	/* how many of the places are background contexts, which yield to others */
+	unsigned yielding;
+	uint64_t gaps; /* gaps of the background contexts */
 };
 
-/*
- * Adds the counts of the context whose directory is @dir, and of its children. A lost count is no
- * failure. -EPROTO: what the tree says is not understood; others: the tree has gone.
- */
+/* Adds the counts of the context whose directory is @dir, and of its children. A lost count is no
+ * failure. -EPROTO: a text of the tree is not understood; others: the tree is gone. */
 int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e);
 
-/* All counts of the plan are lost. */
+/* Marks all counts of the plan as lost. */
 void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e);
 
 /* Adds how often a background context has yielded. */
 int reading_add_gaps(struct reading *r, int dir, struct err *e);
 
-/* Adds those of the context alone. */
+/* Adds the counts of the context alone, without its children. */
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);
 
-/*
- * Finds out whether threads are missing among the children, as one that could not be followed:
- * @missing says why then.
- */
+/* Finds out whether the children lack a thread, as one that could not be followed: @missing then
+ * has the reason. */
 int reading_missing(const struct plan *p, int dir, struct err *missing, struct err *e);
 
-/* Does something with the child whose directory is @child, and which is @name in @list. Returns 1
- * if it has removed that. */
+/* Called for the child whose directory is @child, and which is @name in @list. Returns 1 if it has
+ * removed the child. */
 typedef int reading_child_fn(
 	void *arg, const struct plan *p, int child, int list, const char *name, struct err *e);
-/* To the first failure, or until many are removed: 1, and there may be more. */
+/* Stops at the first failure, or after many removals: it then returns 1, and there may be more. */
 int reading_each_child(
 	void *arg, const struct plan *p, int dir, reading_child_fn *each, struct err *e);
 
-/* 1: the thread of the child has ended, so that its counts stay as they are; 0: it has not. */
+/* Returns 1 if the child's thread has ended, so that its counts are final; 0 if it has not. */
 int reading_child_ended(int child, struct err *e);
-/* Returns 1. */
+/* Removes the child @name of @list. Returns 1. */
 int reading_remove_child(int list, const char *name, struct err *e);
 
-/* Adds and removes those children whose threads have ended, as the number of contexts is limited.
- * 1: there may be more. */
+/* Adds and removes the children whose threads have ended, as the number of contexts is limited.
+ * Returns 1 if there may be more. */
 int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e);
 
 void reading_sum(struct reading *to, const struct reading *from);
-/* What has been counted since @before. */
+/* Subtracts @before. */
 void reading_since(struct reading *to, const struct reading *before);
 
 #endif

@@ -31,7 +31,7 @@ static int regions_fill(struct pfm_region_table *table, const struct tree *t,
 	return 0;
 }
 
-/* Where the program finds it, also in another mount namespace. */
+/* Puts into the environment a path of the table that is valid in any mount namespace. */
 static int regions_announce(const struct regions *r, struct err *e)
 {
 	char path[PFM_REGION_NAME];
@@ -47,7 +47,7 @@ int regions_open(struct regions *r, const struct tree *t, const struct plan *pla
 	int rc;
 
 	r->fd = memfd_create("pfm-regions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* If a program made it smaller, reading it would be SIGBUS here. */
+	/* Sealed: if a program could shrink it, reading it here would raise SIGBUS. */
 	if (r->fd < 0 || ftruncate(r->fd, (off_t)size) < 0 ||
 		fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return err_set(e, errno, "no memory for regions: %s", err_name(errno));
@@ -72,7 +72,7 @@ void regions_close(struct regions *r)
 
 enum { REGIONS_ERRNO_MAX = 4095 };
 
-/* The sentence may have no NUL. */
+/* Copies the reason of a loss, whose sentence may lack a final NUL. */
 static void regions_reason(struct err *e, const struct pfm_region_loss *loss)
 {
 	uint32_t no = __atomic_load_n(&loss->no, __ATOMIC_ACQUIRE);
@@ -82,7 +82,7 @@ static void regions_reason(struct err *e, const struct pfm_region_loss *loss)
 			loss->sentence);
 }
 
-/* Those without a name are the library's own, while it prepares a thread. */
+/* Regions without a name are the library's own, while it prepares a thread. */
 static int regions_list_thread(
 	struct region_list *list, const struct pfm_region_thread *thread, struct err *e)
 {

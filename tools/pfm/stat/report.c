@@ -66,7 +66,7 @@ void report_row_scope(struct row *row, const struct scope *scope)
 	}
 }
 
-/* Of a scope, or of the sum. */
+/* A row for @scope, or for the sum if it is NULL. */
 static struct row report_row_at(const struct report *r, const struct scope *scope, uint64_t time_ns)
 {
 	struct row row = {.cpu = -1,
@@ -112,7 +112,7 @@ static void report_row_metric(const struct report *r, const struct scope *scope,
 
 /* --- Text */
 
-/* A sentence without the counter that it begins with, as other counts are often lost for the same
+/* The sentence without the counter that it begins with, as other counts are often lost for the same
  * reason. */
 static const char *report_reason(const struct err *lost)
 {
@@ -155,7 +155,7 @@ static void report_value(char room[DIGITS_ROOM], const struct count *count, bool
 		digits_grouped(room, count->value);
 }
 
-/* What is derived from an event, in @room bytes; "" if that is not enough. */
+/* Writes the metric of an event into @room; "" if it does not fit or there is none. */
 static void report_derived(
 	char *room, size_t size, const struct report *r, const struct counts *c, unsigned event)
 {
@@ -176,7 +176,7 @@ int report_scope(const struct report *r, const struct scope *scope)
 	return fprintf(r->out, "%-12s", label);
 }
 
-/* Returns its columns. */
+/* Prints the time and scope of a line. Returns the number of columns. */
 static int report_text_place(const struct report *r, const struct scope *scope, uint64_t time_ns)
 {
 	int n = 0;
@@ -188,7 +188,9 @@ static int report_text_place(const struct report *r, const struct scope *scope, 
 	return n;
 }
 
-/* A value's columns. What is derived from it is to fit into the line behind the time, too. */
+/*
+ * The columns of a value. After a time, it is narrower, so that a metric still fits into the line.
+ */
 static int report_width(const struct report *r)
 {
 	return r->intervals ? 15 : 20;
@@ -212,14 +214,14 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	n += fprintf(r->out, "%*s %-2s %-24s ", report_width(r), value,
 		ns && !count->lost.no ? "ms" : "", plan_label(r->plan, ev->name, label));
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
-	/* A value without its share of the time would be taken for a count, so this comes second.
-	 */
+	/* The metric comes second, as a value without its share of the time would be taken for a
+	 * count. */
 	if (n > 0 && n < REPORT_COLUMNS)
 		report_derived(derived, (size_t)(REPORT_COLUMNS - n + 1), r, c, event);
 	fprintf(r->out, "%-*s%s%s\n", *share || *derived ? 2 : 0, level, share, derived);
 }
 
-/* The unit, and the description if it fits into the line. */
+/* Prints a metric with its unit, and its description if that fits into the line. */
 static void report_text_metric(const struct report *r, const struct scope *scope,
 	const struct group_metric *m, double v, uint64_t time_ns)
 {
@@ -266,8 +268,8 @@ static void report_group(
 	}
 }
 
-/* Of background contexts: how long they have counted, all together, and how often not. The daemon
- * has measured that, not at the moments between which pfm measures the time elapsed. */
+/* Reports the total time that background contexts counted, and their gaps. The daemon measures that
+ * time, at other moments than pfm measures the elapsed time. */
 static void report_gaps(
 	const struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
@@ -316,7 +318,7 @@ void report_counts(
 		report_reasons(r, lost, r->plan->n);
 }
 
-/* "init: 3 calls, 0.000123 s", and a number of each metric in rows */
+/* Prints "init: 3 calls, 0.000123 s", or a row for each of these numbers. */
 static void report_region_calls(
 	const struct report *r, const struct region_sum *region, uint64_t time_ns)
 {

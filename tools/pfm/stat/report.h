@@ -21,36 +21,36 @@ struct report {
 	enum report_format format;
 	char separator;          /* of CSV */
 	bool intervals;          /* lines begin with the time */
-	bool regions;            /* report_region() alone is called */
+	bool regions;            /* only report_region() is called */
 	bool topology;           /* rows are of cores or sockets */
-	bool statistics;         /* rows of them will follow */
-	const char *region;      /* that of the rows */
-	const struct plan *plan; /* that of the counts which come next */
+	bool statistics;         /* rows of statistics will follow */
+	const char *region;      /* the region of the rows */
+	const struct plan *plan; /* the plan of the counts that come next */
 	unsigned run;            /* from 1 on */
-	bool lost;               /* a count of any report was */
+	bool lost;               /* a count of any report was lost */
 };
 
-/* The lines before all counts. @what is counted: a command, or places. */
+/* Prints the lines before all counts. @what is counted: a command, or places. */
 void report_header(struct report *r, const char *what, const struct tree *t);
 
-/* The counts of @scope, or the sums if it is NULL. */
+/* Reports the counts of @scope, or the sums if it is NULL. */
 void report_counts(
 	struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns);
 
-/* The counts of a region, and how often the program was in it. */
+/* Reports the counts of a region, and how often the program entered it. */
 void report_region(struct report *r, const struct region_sum *region, uint64_t time_ns);
 
-/* The times of a command; without @usage, only the time that passed. */
+/* Reports the times of a command; without @usage, only the elapsed time. */
 void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *usage);
 
-/* The parts of which other reports are made, too. */
+/* Parts that other reports use, too. */
 const char *report_level(unsigned level);
-/* The reasons of lost counts, each once; those without an errno are none. */
+/* Prints the reasons of lost counts, each once. Those with no 0 are not lost. */
 void report_reasons(const struct report *r, const struct err *const lost[], unsigned n);
-/* Its name before a line of text, whose columns are returned, and its numbers in a row. */
+/* Prints the label of @scope before a line of text, and returns its number of columns. */
 int report_scope(const struct report *r, const struct scope *scope);
 void report_row_scope(struct row *row, const struct scope *scope);
-/* A row of JSON or CSV. */
+/* Prints a row of JSON or CSV. */
 void report_row(const struct report *r, const struct row *row);
 
 #endif

@@ -4,7 +4,7 @@
 #include "tools/pfm/events/event.h"
 #include "tools/pfm/stat/fields.h"
 
-/* Significant digits: of quotients, and of numbers that may be integers; a double has 15. */
+/* Significant digits of quotients, and of numbers that may be integers; a double has 15. */
 enum { ROW_DIGITS = 9, ROW_DIGITS_EXACT = 15 };
 
 static const char *row_level(const char *event, unsigned level)

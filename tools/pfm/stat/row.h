@@ -9,7 +9,7 @@
 
 #include "tools/pfm/text/summary.h"
 
-/* The version of both: another meaning or order of a field is another version. */
+/* The version of both formats. It changes with the meaning or order of a field. */
 #define ROW_SCHEMA 1
 
 struct row {
@@ -25,31 +25,31 @@ struct row {
 	uint64_t time_ns;   /* since the start of this run */
 	unsigned run;       /* from 1 on */
 	const char *region; /* NULL: the row has no such field */
-	int core, socket;   /* JSON has these fields if there is a socket; -1: none */
-	/* Instead of a value at a time of a run: what @runs runs have. */
+	int core, socket;   /* -1: none; JSON has these fields only if there is a socket */
+	/* The row has statistics of @runs runs instead of one run's value at a point in time. */
 	bool statistics;
 	unsigned runs;
 	struct summary summary;
 };
 
-/* Columns of CSV behind those that are always there, as bits. */
+/* Columns of CSV after those that are always present, as bits. */
 enum row_columns { ROW_REGION = 1, ROW_TOPOLOGY = 2, ROW_STATISTICS = 4 };
 
 void row_json(FILE *out, const struct row *r);
 void row_csv_header(FILE *out, char separator, unsigned columns);
 void row_csv(FILE *out, char separator, unsigned columns, const struct row *r);
 
-/* An event or metric of two commands. */
+/* An event or metric, compared between two commands. */
 struct row_comparison {
 	const char *event; /* or else a metric */
 	const char *metric;
 	const char *unit; /* NULL: none */
 	unsigned level;   /* of an event */
-	const char *lost; /* the reason why there is nothing of the following, or NULL */
+	const char *lost; /* why the following fields have no values, or NULL */
 	unsigned runs[2];
 	struct summary summaries[2];
 	double change; /* of the mean, in percent; not finite if the first mean is 0 */
-	double p;      /* that chance alone does as much */
+	double p;      /* probability that chance alone makes such a difference */
 	bool significant;
 };
 

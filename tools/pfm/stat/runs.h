@@ -9,13 +9,14 @@
 
 struct runs {
 	double *values[EVENT_MAX];
-	struct err lost[EVENT_MAX];     /* no: that of a run was, so that there are no statistics */
+	/* why a run's value was lost, which leaves no statistics; no is 0 if none was */
+	struct err lost[EVENT_MAX];
 	double *metrics[GROUP_METRICS]; /* of the plan's group; NAN: a run has no value */
 	double *elapsed_s;
 	unsigned n, room;
 };
 
-/* Room for @room runs. -ENOMEM. */
+/* Makes room for @room runs. -ENOMEM. */
 int runs_init(struct runs *r, unsigned room, struct err *e);
 void runs_free(struct runs *r);
 

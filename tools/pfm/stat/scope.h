@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row of counts is about, if it is not the sum of all. */
+/* What a row of counts is about, unless it is the sum of everything. */
 #ifndef TOOLS_PFM_STAT_SCOPE_H
 #define TOOLS_PFM_STAT_SCOPE_H
 
@@ -8,8 +8,8 @@
 
 /* How counts are summed. */
 enum aggregate {
-	AGGREGATE_ALL,  /* one sum */
-	AGGREGATE_NONE, /* each CPU, thread or process for itself, a process with all its threads */
+	AGGREGATE_ALL,    /* one sum */
+	AGGREGATE_NONE,   /* each CPU, thread or process; a process includes all its threads */
 	AGGREGATE_THREAD, /* each thread of commands and processes */
 	AGGREGATE_CORE,
 	AGGREGATE_SOCKET,
@@ -19,17 +19,17 @@ enum scope_kind { SCOPE_CPU, SCOPE_THREAD, SCOPE_CORE, SCOPE_SOCKET };
 
 struct scope {
 	enum scope_kind kind;
-	int id;     /* of the CPU or thread; a process has that of its first one */
+	int id;     /* of the CPU, thread or core; of a process, its first thread */
 	int socket; /* of a core or socket */
-	/* Of a thread with a context of its own: the context's inode number, since threads may have
-	 * the same number one after another. */
+	/* For a thread with its own context, the inode number of that context, since thread numbers
+	 * are reused. */
 	ino_t context;
 };
 
 bool scope_same(const struct scope *a, const struct scope *b);
 
 enum { SCOPE_LABEL = 24 }; /* bytes */
-/* "CPU3" and the like, for people. */
+/* Writes a label for people, such as "CPU3". */
 void scope_label(const struct scope *s, char label[SCOPE_LABEL]);
 
 #endif

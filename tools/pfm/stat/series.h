@@ -9,24 +9,25 @@
 #include "tools/pfm/text/digits.h"
 
 struct series {
-	char label[PLAN_LABEL]; /* for the names */
+	char label[PLAN_LABEL]; /* room for @event or @metric */
 	const char *event;      /* NULL: a metric */
 	const char *metric;
 	const char *unit; /* NULL: none */
 	unsigned level;   /* of an event, EVENT_USER and EVENT_KERNEL */
 	double *values;   /* one for each run */
 	unsigned n;
-	const struct err *lost; /* why a run has no value; NULL: all have one */
-	/* For people: the values times @scale have that unit, and so many decimals. */
+	const struct err *lost; /* why a run has no value; NULL: all runs have one */
+	/* For people: values are multiplied by @scale and shown in @shown_unit, with @decimals
+	 * decimals. */
 	double scale;
-	int decimals; /* -1: as many as it takes, of numbers that may be integers */
+	int decimals; /* -1: as many as needed, for numbers that may be integers */
 	const char *shown_unit;
 };
 
-/* How many there are: the events, the metrics of the group, and the time that passed. */
+/* The number of series: the events, the metrics of the group, and the elapsed time. */
 unsigned series_count(const struct plan *p);
 
-/* @v of the series, as people see it. */
+/* Formats @v, a value of the series, for people. */
 const char *series_number(char room[DIGITS_ROOM], const struct series *s, double v);
 
 void series_get(struct series *s, const struct runs *runs, const struct plan *p, unsigned i);

@@ -15,12 +15,12 @@
 
 enum { SESSION_SIGNALS, SESSION_COMMAND, SESSION_PLACES };
 
-/* How often children that have ended make room for others. */
+/* How often children that have ended are removed to make room for others. */
 static const uint64_t session_collect_ns = NSEC_PER_SEC / 10;
 
 /* --- Reports */
 
-/* Reports places of the same scope together, when it comes to the first of them. */
+/* Reports all places of the same scope together, when called for the first of them. */
 static int session_report_scope(
 	struct session *s, unsigned place, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
@@ -95,7 +95,7 @@ static int session_report_threads(
 	return rc;
 }
 
-/* Reports what came since the last report. */
+/* Reports the counts since the last report. */
 static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 {
 	uint64_t time_ns = now_ns - s->begin_ns, elapsed_ns = now_ns - s->reported_ns;
@@ -109,7 +109,7 @@ static int session_report(struct session *s, uint64_t now_ns, struct err *e)
 
 /* --- Waiting for the end */
 
-/* A message has come from the place, or its context is gone. */
+/* Handles a message from the place, or the end of its context. */
 static int session_place_event(struct place *place, struct err *e)
 {
 	char messages[2048];
@@ -130,12 +130,13 @@ static void session_fill(const struct session *s, struct pollfd *fds)
 		fds[SESSION_PLACES + i] =
 			(struct pollfd){.fd = waits ? place->ctx.clone : -1, .events = POLLIN};
 	}
-	/* Of one place, in any case, that it has gone with the daemon. */
+	/* While a command runs, one place is watched for an error: it shows that the daemon has
+	 * gone. */
 	if (s->launch.pid && s->places.n)
 		fds[SESSION_PLACES] = (struct pollfd){.fd = s->places.all[0].ctx.clone};
 }
 
-/* Returns 1 when the measurement is to end. */
+/* Returns 1 when the measurement ends. */
 static int session_handle(struct session *s, const struct pollfd *fds, struct err *e)
 {
 	bool running = false;
@@ -162,7 +163,7 @@ static bool session_follows(const struct session *s)
 	return s->where.kind == PLACE_COMMAND || s->where.kind == PLACE_PROCESS;
 }
 
-/* The next moment after @now that is a multiple of @step_ns after the start. */
+/* The first moment after @now that is a multiple of @step_ns after the start. */
 static uint64_t session_next(const struct session *s, uint64_t now, uint64_t step_ns)
 {
 	return s->begin_ns + ((now - s->begin_ns) / step_ns + 1) * step_ns;
@@ -229,21 +230,21 @@ static int session_load_command(struct session *s, bool inherit, struct err *e)
 	return session_load_places(s, e);
 }
 
-/* The backend, or what is to be counted, takes other ways, or the daemon is older; or threads come
- * and go too fast. */
+/* Whether to do without inherit: the backend or the events do not support it, the daemon is older,
+ * or threads come and go too fast. */
 static bool session_is_refused(int rc)
 {
 	return rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOSPC || rc == -EAGAIN ||
 	       rc == -EMFILE;
 }
 
-/* The kernel counts the command if it can: that disturbs it least. If not, the daemon follows it.
- */
+/* Loads a context with inherit if possible, as the kernel then counts the command, with the least
+ * disturbance. Otherwise the daemon follows the command. */
 static int session_prepare_command(struct session *s, struct err *e)
 {
 	int rc = launch_waiting(&s->launch, s->argv, &s->signals.mask, e);
 
-	/* It has one sum for all threads, on all CPUs. */
+	/* inherit gives one sum for all threads, on all CPUs. */
 	if (rc == 0 && s->aggregate != AGGREGATE_THREAD && !s->plans->all[0].cpus.n &&
 		launch_is_plain(s->argv[0])) {
 		rc = session_load_command(s, true, e);
@@ -268,8 +269,8 @@ static int session_start_places(struct session *s, bool inherit, struct err *e)
 	return rc < 0 ? rc : places_start(&s->places, e);
 }
 
-/* With the command, if there is one, stopped. Of processes, as of a command: the kernel counts them
- * if it can. */
+/* Loads and starts the places, with the command, if there is one, stopped. Uses inherit for
+ * processes if possible, as for a command. */
 static int session_prepare_places(struct session *s, struct err *e)
 {
 	bool inherit = s->where.kind == PLACE_PROCESS && s->aggregate != AGGREGATE_THREAD &&
@@ -303,7 +304,7 @@ static int session_prepare(struct session *s, struct err *e)
 	return rc < 0 ? rc : places_begin(&s->places, e);
 }
 
-/* Nothing counts any more, and the command goes on. */
+/* Removes the contexts and lets the command go on. */
 static void session_fail(struct session *s, struct err *e)
 {
 	places_unload(&s->places);
@@ -314,7 +315,7 @@ static void session_fail(struct session *s, struct err *e)
 	signals_wait(&s->signals, &s->launch);
 }
 
-/* The command has ended; or it was none. */
+/* The command has ended, or could not be executed. */
 static int session_end_command(struct session *s, struct err *e)
 {
 	launch_wait(&s->launch);

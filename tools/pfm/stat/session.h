@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One measurement: a command, or what runs already, from the start of the counters to their end. */
+/* One measurement of a command, or of running processes, threads or CPUs, from the start of the
+ * counters to their end. */
 #ifndef TOOLS_PFM_STAT_SESSION_H
 #define TOOLS_PFM_STAT_SESSION_H
 
@@ -15,28 +16,25 @@
 
 struct session;
 
-/*
- * Takes the counts of a plan, of @scope or of all together if it is NULL, that came in the
- * @elapsed_ns before @time_ns, a time since the start. On failure, as of a full disk, counting
- * ends.
- */
+/* Takes the counts of a plan, for @scope or in total if it is NULL, over the @elapsed_ns before
+ * @time_ns, a time since the start. On failure, such as a full disk, counting ends. */
 typedef int session_report_fn(struct session *s, const struct scope *scope, const struct plan *plan,
 	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns, struct err *e);
 
 struct session {
-	/* The caller's. */
+	/* Set by the caller. */
 	const struct tree *tree;
 	const struct plans *plans;
 	char *const
 		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
 	struct place_options where;
-	uint64_t interval_ns; /* between reports; 0: one at the end */
+	uint64_t interval_ns; /* between reports; 0: one report at the end */
 	enum aggregate aggregate;
-	bool background; /* of CPUs: yield to other contexts */
-	bool regions;    /* nothing is counted here: the command's threads count themselves */
+	bool background; /* for CPUs: yield to other contexts */
+	bool regions;    /* nothing is counted here: the threads of the command count themselves */
 	session_report_fn *report;
 	void *arg;
-	/* Of the measurement. */
+	/* Set by the measurement. */
 	struct places places;
 	struct launch launch;
 	struct signals signals;
@@ -46,16 +44,15 @@ struct session {
 	int status;                             /* exit status of the command */
 	int refused; /* exit status of pfm if the command cannot be executed; else 0 */
 	struct rusage usage;
-	struct err missing; /* no: threads are missing in reports of each thread, for its reason */
+	/* why threads are missing in reports of each thread; missing.no is 0 if none are */
+	struct err missing;
 };
 
-/*
- * With its signals open. After a failure while it counted, the command has run to its end all the
- * same; that sentence could not wait, and @e is empty.
- */
+/* Runs a measurement; s->signals must be open. After a failure while counting, the command still
+ * runs to its end; the sentence has then been printed already, and @e is empty. */
 int session_run(struct session *s, struct err *e);
 
-/* Runs @argv to its end, without counting: @status is its. */
+/* Runs @argv to its end without counting. Its exit status is s->status. */
 int session_run_uncounted(struct session *s, char *const *argv, struct err *e);
 
 #endif

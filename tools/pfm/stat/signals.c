@@ -20,7 +20,7 @@ int signals_open(struct signals *s, struct err *e)
 	sigset_t set;
 
 	sigemptyset(&set);
-	/* Blocked, an ignored one would come nevertheless. */
+	/* While blocked, a signal would become pending even if it is ignored. */
 	for (unsigned i = 0; i < sizeof(signals_handled) / sizeof(signals_handled[0]); i++)
 		if (!signals_is_ignored(signals_handled[i]))
 			sigaddset(&set, signals_handled[i]);

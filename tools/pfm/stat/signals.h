@@ -9,8 +9,8 @@
 #include "tools/pfm/stat/launch.h"
 
 struct signals {
-	int fd;        /* readable when one has come; -1 */
-	sigset_t mask; /* before signals_open(): for the command */
+	int fd;        /* readable when a signal is pending; -1: none */
+	sigset_t mask; /* of this process before signals_open(), for the command */
 };
 
 #define SIGNALS_NONE                                                                               \
@@ -19,21 +19,19 @@ struct signals {
 	}
 
 /*
- * Blocks them, so that they are there to take. One that this process has inherited as ignored, as
- * from nohup(1), stays ignored. SIGPIPE is blocked, too: output that is not taken is an error of
- * the write.
+ * Blocks these signals, so that signals_take() can read them. A signal that this process inherited
+ * as ignored, as from nohup(1), stays ignored. SIGPIPE is blocked, too: a write without a reader
+ * then fails with an error.
  */
 int signals_open(struct signals *s, struct err *e);
 void signals_close(struct signals *s);
 
-/*
- * Takes those that have come. Passes them on to the command @l, if there is one, unless they are
- * the terminal's, which sends its own to both. Returns the number of the last; 0: none.
- */
+/* Takes the pending signals. Passes them on to the command @l, if there is one, unless they come
+ * from the terminal, which sends them to both. Returns the number of the last one; 0: none. */
 int signals_take(const struct signals *s, const struct launch *l);
 
-/* Waits for the end of the command, which gets the signals that come meanwhile. Returns the number
- * of the last; 0: none. */
+/* Waits for the end of the command, and passes on the signals that arrive meanwhile. Returns the
+ * number of the last one; 0: none. */
 int signals_wait(const struct signals *s, struct launch *l);
 
 #endif

@@ -13,8 +13,8 @@
 enum {
 	STAT_INTERVAL_MIN_MS = 10,
 	STAT_RUNS_MAX = 100000,
-	STAT_COMPARED_RUNS = 10, /* of each command, by default */
-	/* With fewer, even the clearest difference is not significant: see difference.h. */
+	STAT_COMPARED_RUNS = 10, /* for each command, by default */
+	/* With fewer runs, even the clearest difference is not significant: see mann_whitney.h. */
 	STAT_COMPARED_RUNS_MIN = 4,
 };
 
@@ -179,7 +179,7 @@ static int stat_options_interval(struct stat_options *o, const char *text, struc
 	return rc < 0 ? err_prefix(e, "-I") : 0;
 }
 
-/* Not one of those that numbers and the names of fields have. */
+/* Whether @c can separate fields: numbers and field names must not contain it. */
 static bool stat_options_separates(char c)
 {
 	return !isalnum((unsigned char)c) && !strchr("\"\n\r-+._", c);
@@ -236,7 +236,7 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	}
 }
 
-/* How a command is run. */
+/* Sets the options about how a command is run. */
 static int stat_options_set_runs(struct stat_options *o, int c, struct err *e)
 {
 	switch (c) {
@@ -325,7 +325,7 @@ static int stat_options_check_aggregate(const struct stat_options *o, struct err
 	return 0;
 }
 
-/* Counts that have gaps are not those of all the time. */
+/* Refuses options that need counts without gaps. */
 static int stat_options_check_background(const struct stat_options *o, struct err *e)
 {
 	if (o->where.kind != PLACE_CPU)
@@ -364,7 +364,7 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 	return stat_options_check_aggregate(o, e);
 }
 
-/* The operands of --compare. */
+/* Takes the operands of --compare. */
 static int stat_options_compared(struct stat_options *o, char *const *operands, struct err *e)
 {
 	if (!operands[0] || !operands[1] || operands[2])

@@ -15,16 +15,16 @@
 struct stat_options {
 	struct place_options where;
 	char *const *command; /* NULL: none */
-	char *compared[2];    /* lines for sh, with @compare instead of @command */
+	char *compared[2];    /* shell command lines, with @compare instead of @command */
 	struct plan_events wanted;
-	const char *output; /* NULL: stdout or stderr */
-	bool append;        /* to @output */
-	uint64_t nruns;     /* of each command; 1: no statistics */
-	uint64_t nwarmups;  /* runs of each command before these, uncounted */
-	const char *prepare; /* a line for sh before each run, uncounted; NULL: none */
-	const char *input;   /* the file that each run reads; NULL: standard input */
-	bool show_output;    /* of runs that are repeated */
-	bool ignore_failure; /* of such runs */
+	const char *output;  /* NULL: stdout or stderr */
+	bool append;         /* append to @output */
+	uint64_t nruns;      /* of each command; 1: no statistics */
+	uint64_t nwarmups;   /* runs of each command before these, uncounted */
+	const char *prepare; /* shell command line to run before each run, uncounted; NULL: none */
+	const char *input;   /* file that is the standard input of each run; NULL: inherited */
+	bool show_output;    /* show the output of repeated runs */
+	bool ignore_failure; /* ignore the failure of repeated runs */
 	enum aggregate aggregate;
 	uint64_t interval_ns; /* 0: none */
 	enum report_format format;
@@ -32,7 +32,7 @@ struct stat_options {
 	bool background, mux, rerun, regions, compare, allow_lost;
 };
 
-/* The begin of `pfm help stat`, and its options. */
+/* The beginning of `pfm help stat`, and its options. */
 extern const char stat_options_usage[];
 extern const struct option_row stat_options_rows[];
 

@@ -10,7 +10,7 @@
 
 enum { STATISTICS_COLUMNS = 80, STATISTICS_NAME = 24, STATISTICS_SCOPE = 12, STATISTICS_LEAST = 6 };
 
-/* The second line begins where the name does in the first, if it fits there. */
+/* The second line is indented to the name in the first line, if it fits there. */
 static int statistics_indent(int length, const struct scope *scope)
 {
 	int name = STATISTICS_NAME + (scope ? STATISTICS_SCOPE : 0);
@@ -21,7 +21,7 @@ static int statistics_indent(int length, const struct scope *scope)
 	return name < most ? name : most;
 }
 
-/* In percent of the mean; "-" of a mean of 0. */
+/* The deviation in percent of the mean; "-" if the mean is 0. */
 static const char *statistics_deviation(char room[DIGITS_ROOM], const struct summary *s)
 {
 	double percent = s->deviation > 0 ? 100 * s->deviation / fabs(s->mean) : 0;

@@ -8,13 +8,11 @@
 
 void statistics_begin(const struct report *r, unsigned runs);
 
-/*
- * Mean, deviation, median, range and outliers of each event and metric of @scope, or of the sums if
- * it is NULL. Sorts the values.
- */
+/* Reports mean, deviation, median, range and outliers of each event and metric of @scope, or of the
+ * sums if it is NULL. Sorts the values. */
 void statistics_report(const struct report *r, const struct scope *scope, const struct runs *runs);
 
-/* The time that passed. */
+/* Reports the elapsed time. */
 void statistics_end(const struct report *r, const struct runs *runs);
 
 #endif

@@ -13,11 +13,11 @@
 
 struct tally {
 	const struct scope *scope; /* NULL: the sum of all */
-	struct scope room;         /* for @scope */
+	struct scope room;         /* storage for @scope */
 	const struct plan *plan;
 	bool counted;         /* in this run */
 	struct counts counts; /* of all passes of this run */
-	uint64_t elapsed_ns;  /* of its last pass */
+	uint64_t elapsed_ns;  /* of the last pass of this run */
 	struct runs runs;
 };
 
@@ -26,10 +26,10 @@ struct tallies {
 	unsigned n;
 };
 
-/* Takes the counts of a pass, of at most @nruns runs. -ENOMEM. */
+/* Adds the counts of a pass; there are at most @nruns runs. -ENOMEM. */
 int tallies_take(struct tallies *t, const struct scope *scope, const struct counts *c,
 	const struct plan *p, uint64_t elapsed_ns, uint64_t nruns, struct err *e);
-/* Forgets the counts of this run; those of its tallies' runs stay. */
+/* Clears the counts of this run. The values in @runs stay. */
 void tallies_clear(struct tallies *t);
 void tallies_free(struct tallies *t);
 

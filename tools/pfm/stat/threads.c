@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The place of @context among all, which are in the order of their inode numbers. */
+/* The index of @context, or where to insert it: @all is sorted by inode numbers. */
 static unsigned threads_search(const struct threads *t, ino_t context)
 {
 	unsigned low = 0, high = t->n;
@@ -38,7 +38,7 @@ static struct thread_counts *threads_insert(struct threads *t, unsigned at, stru
 	return one;
 }
 
-/* A thread is known by its context: the kernel uses numbers of threads again. */
+/* Finds a thread by its context, as the kernel reuses thread numbers. */
 static struct thread_counts *threads_find(struct threads *t, int dir, int tid, struct err *e)
 {
 	struct thread_counts *one;

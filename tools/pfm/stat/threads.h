@@ -12,26 +12,26 @@
 
 struct thread_counts {
 	int tid;
-	/* The inode number of its context's directory, which no other context ever has. */
+	/* The inode number of the thread's context directory, which no other context ever has. */
 	ino_t context;
-	bool ended;          /* the counts are the last ones */
-	bool reported;       /* all that there will be */
+	bool ended;          /* the counts are final */
+	bool reported;       /* all counts have been reported */
 	struct reading now;  /* since the start */
-	struct reading last; /* at the end of the interval before */
+	struct reading last; /* at the end of the previous interval */
 };
 
 struct threads {
-	struct thread_counts **all; /* in the order in which their contexts were made */
+	/* sorted by inode number, in which order contexts are created */
+	struct thread_counts **all;
 	unsigned n;
 };
 
-/*
- * Reads the counts of all threads that have not ended. @dir is the context's directory, and @tid
- * that of its own thread.
- */
+/* Reads the counts of all threads that have not ended. @dir is the context's directory, and @tid
+ * the number of the thread that it counts itself. */
 int threads_read(struct threads *t, const struct plan *p, int dir, int tid, struct err *e);
 
-/* Keeps the counts of threads that have ended, and removes their contexts. 1: there may be more. */
+/* Keeps the counts of threads that have ended, and removes their contexts. Returns 1 if there may
+ * be more. */
 int threads_collect(struct threads *t, const struct plan *p, int dir, struct err *e);
 
 void threads_free(struct threads *t);
