@@ -10,11 +10,12 @@ struct fs_options {
 	const char *mountpoint;
 	/*
 	 * A descriptor of /dev/fuse, whose mount the caller has made for one user and will undo;
-	 * -1: there is none, and @mountpoint is to be mounted. The user of the daemon has root's
-	 * rights in that mount, as far as the kernel gives them to the daemon.
+	 * -1 if there is none and the daemon must mount @mountpoint itself. In the caller's mount,
+	 * the daemon's user has root's rights, to the extent that the kernel grants them to the
+	 * daemon.
 	 */
 	int connection;
-	/* The words of -o that are libfuse's or the kernel's, comma-separated. */
+	/* The options of -o for libfuse or the kernel, comma-separated. */
 	const char *mount_opts;
 	/* Directory of the grants' file. */
 	const char *run_dir;
@@ -23,19 +24,19 @@ struct fs_options {
 	/* Called when the mount is ready. */
 	void (*ready)(void *arg);
 	void *ready_arg;
-	/* Called at least each watchdog_ns while requests are served, by another thread;
-	 * watchdog_ns 0: never. */
+	/* Another thread calls alive() at least every watchdog_ns while requests are served; never
+	 * if watchdog_ns is 0. */
 	uint64_t watchdog_ns;
 	void (*alive)(void);
 };
 
-/* EINVAL: a word of -o is unknown. Before anything else fails for lack of that option. */
+/* EINVAL: an option of -o is unknown. Call it first, before anything fails without that option. */
 int fs_check_mount_opts(const char *words, struct err *e);
 
 /*
- * Mounts, serves until unmounted or ended by SIGTERM, SIGINT or SIGHUP, and puts every
- * register back. The caller has blocked those signals. Returns 0, or -errno with a sentence if
- * it could not be mounted.
+ * Mounts, serves until unmounted or ended by SIGTERM, SIGINT or SIGHUP, and restores every
+ * register. The caller must have blocked those signals. Returns 0, or -errno with a sentence if
+ * the mount failed.
  */
 int fs_serve(struct backend *be, const struct config *config, const struct fs_options *opts,
 	struct err *e);

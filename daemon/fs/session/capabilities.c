@@ -18,7 +18,7 @@
 
 static int capabilities_set(cap_t caps, const cap_value_t *keep, int n)
 {
-	/* Capabilities that the daemon lacks, as in a container, are left out. */
+	/* Capabilities that the daemon lacks, for example in a container, are left out. */
 	cap_t have = cap_get_proc();
 	cap_flag_value_t value;
 	int rc = have ? 0 : -1;
@@ -42,7 +42,7 @@ static int capabilities_paranoid_level(void)
 	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
 }
 
-/* Lists the capabilities that monitoring a CPU or a thread takes; returns their number. */
+/* Lists the capabilities that monitoring a CPU or a thread requires; returns their number. */
 static int capabilities_for_monitoring(cap_value_t keep[4])
 {
 	bool known = cap_get_bound(CAP_PERFMON) >= 0;
@@ -74,7 +74,7 @@ int capabilities_drop(const struct backend_ops *ops, struct err *e)
 
 	if (ops->needs_rawio)
 		keep[n++] = CAP_SYS_RAWIO;
-	/* On real CPUs, sampling uses perf events with any backend, and threads are followed. */
+	/* On real CPUs, every backend samples with perf events and follows threads. */
 	if (!ops->simulated)
 		n += capabilities_for_monitoring(&keep[n]);
 	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)

@@ -16,14 +16,15 @@
 #include "base/slice.h"
 #include "daemon/fs/fs.h"
 
-/* Unmounts the mount of a daemon that was killed: it answers ENOTCONN to everything. */
+/* Unmounts the mount of a daemon that was killed: every access to it fails with ENOTCONN. */
 static int mount_clear_dead(const char *path, struct err *e)
 {
 	struct statvfs alive;
 	struct stat st;
 	struct mount_line m;
 
-	/* stat() would not do: the kernel may still have the attributes of a dead mount's root. */
+	/* stat() is not enough: the kernel may still have the root's attributes of a dead mount
+	 * cached. */
 	if (statvfs(path, &alive) < 0 && errno == ENOTCONN) {
 		if (!mount_find(path, &m) || strcmp(m.type, "fuse.perfmonfs") != 0)
 			return err_set(e, ENOTCONN,
@@ -43,7 +44,7 @@ static int mount_clear_dead(const char *path, struct err *e)
 	return 0;
 }
 
-/* mountinfo has a backslash and three octal digits for blanks and some other characters. */
+/* mountinfo writes blanks and some other characters as a backslash and three octal digits. */
 static void mount_unescape(char *s)
 {
 	char *to = s;
@@ -99,7 +100,7 @@ static int mount_refuse_second(const char *path, struct err *e)
 	return 0;
 }
 
-/* A mount hides what is there. -o nonempty is for those that want that, as fusermount(1) has it. */
+/* A mount hides the directory's contents. -o nonempty allows that, as in fusermount(1). */
 static int mount_refuse_full(const char *path, const char *words, struct err *e)
 {
 	CLEANUP_CLOSEDIR DIR *dir = opendir(path);
@@ -109,7 +110,7 @@ static int mount_refuse_full(const char *path, const char *words, struct err *e)
 	while (rest.n)
 		if (slice_is(slice_cut(&rest, ','), "nonempty"))
 			return 0;
-	/* That there is no such directory, or none that may be read, is for mount(2) to say. */
+	/* mount(2) reports a directory that does not exist or may not be read. */
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return err_set(e, ENOTEMPTY,
@@ -120,7 +121,7 @@ static int mount_refuse_full(const char *path, const char *words, struct err *e)
 	return 0;
 }
 
-/* mount(8) passes all words of fstab. Those that mean nothing to the kernel are ignored. */
+/* mount(8) passes all options of fstab. Those that mean nothing to the kernel are ignored. */
 static int mount_parse_opts(const char *words, unsigned long *flags, struct err *e)
 {
 	static const char *const mute[] = {"rw", "suid", "dev", "exec", "nosuid", "nodev", "noexec",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounting by mount(2) itself: each failure has its own errno, and a sentence. */
+/* Mounts by calling mount(2) directly, so that each failure has its own errno and a sentence. */
 #ifndef FS_MOUNT_H
 #define FS_MOUNT_H
 
@@ -7,15 +7,16 @@
 
 #include "base/err.h"
 
-/* A line of mountinfo. Ids are reused at once; the source of a perfmonfs has its daemon's pid. */
+/* A line of mountinfo. Mount ids are reused at once; the source field of a perfmonfs has its
+ * daemon's pid. */
 struct mount_line {
 	int id;
 	char type[64], source[64];
 };
 
-/* Mounts a perfmonfs at @path and returns the /dev/fuse descriptor. @words are those of -o. */
+/* Mounts a perfmonfs at @path and returns the /dev/fuse descriptor. @words are -o's options. */
 int mount_fuse(const char *path, const char *words, struct err *e);
-/* The mount at @path. False: there is none. */
+/* Finds the mount at @path. Returns false if there is none. */
 bool mount_find(const char *path, struct mount_line *m);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The FUSE operations: generic walks over the table of rows. None of them waits for longer than one
- * read of a register; everything else is answered later, by another thread.
+ * register read; everything else is answered later, by another thread.
  */
 #include "daemon/fs/session/ops.h"
 
@@ -46,14 +46,15 @@ static void ops_refuse(struct call *call, int no, const char *why)
 	call_fail(call, &e);
 }
 
-/* A register that the PMU lacks. */
+/* Makes the error for a register that the PMU lacks. */
 static int ops_no_register(const struct call *dir, const char *name, struct err *e)
 {
 	return command_no_register(
 		dir->fs->be->pmu, dir->node.row->is == DIR_PMDS, slice_of(name), e);
 }
 
-/* After this lookup the kernel answers an rmdir, or an open that makes no file, by itself. */
+/* Records why @name is missing: after this lookup the kernel answers an rmdir, or an open without
+ * O_CREAT, without asking the daemon. */
 static void ops_note_absent(const struct call *dir, const char *name)
 {
 	enum dir is = dir->node.row->is;
@@ -92,7 +93,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	struct call call;
 	struct stat st;
 
-	/* An open file of memory keeps its attributes. */
+	/* An open memory file keeps its attributes. */
 	if (f && (f->node.row->memory || f->node.row->clone))
 		call = (struct call){
 			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
@@ -102,7 +103,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	fuse_reply_attr(req, &st, node_timeout(&call));
 }
 
-/* The kernel truncates mappings of a file with it. */
+/* When the kernel truncates a file, it also truncates the file's mappings. */
 static int ops_check_truncate(const struct row *row, struct err *e)
 {
 	if (!(row->mode & 0222))
@@ -114,10 +115,8 @@ static int ops_check_truncate(const struct row *row, struct err *e)
 	return 0;
 }
 
-/*
- * Truncating and touching change nothing, but shells and touch expect them to succeed. Opening with
- * O_TRUNC truncates, too, see ops_init().
- */
+/* Truncating and touching change nothing, but shells and touch expect them to succeed. Opening with
+ * O_TRUNC truncates as well, see ops_init(). */
 static void ops_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
@@ -240,7 +239,7 @@ static void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	fuse_reply_err(req, 0);
 }
 
-/* The text comes from a command, or from the session thread. */
+/* Answers a read with text made by a command or by the session thread. */
 static void ops_read_text(struct call *call)
 {
 	const struct row *row = call->node.row;
@@ -265,9 +264,9 @@ static void ops_read_text(struct call *call)
 }
 
 /*
- * Since Linux 6.5 splice(2) and sendfile(2) copy pages of the kernel's cache, even of files that
- * are not cached: an old text, cut to a size that another open file may have changed. An error has
- * programs read() instead.
+ * Since Linux 6.5, splice(2) and sendfile(2) copy pages of the kernel's cache even for files that
+ * are not cached: an old text, cut to a size that another open file may have changed. An error
+ * makes programs fall back to read().
  */
 static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off)
 {
@@ -354,7 +353,8 @@ static int ops_refuse_text(struct slice text, struct err *e)
 	return err_set(e, EINVAL, "write one line of text, without control characters");
 }
 
-/* Outside of contexts, root alone can open a file for writing, but may have passed it on. */
+/* Outside of contexts, only root can open a file for writing, but root may have passed the
+ * descriptor on. */
 static int ops_check_writer(const struct call *call, struct err *e)
 {
 	const struct row *row = call->node.row;
@@ -394,7 +394,7 @@ static void ops_store(struct call *call, struct slice text)
 	}
 }
 
-/* The offset is ignored: each write is complete, as echo >> and printf need it. */
+/* The offset is ignored: each write is complete, which echo >> and printf rely on. */
 static void ops_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
@@ -498,7 +498,8 @@ static void ops_remove_context(struct call *call)
 		fuse_reply_err(call->req, ENOMEM);
 }
 
-/* A loaded context is stopped and unloaded, as the specification's close() does (3.1.15). */
+/* Removes a context or an event set. A loaded context is stopped and unloaded, as by the
+ * specification's close() (3.1.15). */
 static void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct command cmd = {.verb = CMD_EVTSET_DELETE};
@@ -536,7 +537,8 @@ static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
 		ops_refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
 }
 
-/* The likely mistakes: a register that the PMU lacks, and a context without mkdir. */
+/* Refuses a new file, with a sentence for the likely mistakes: a register that the PMU lacks, and a
+ * context without mkdir. */
 static void ops_refuse_new(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct call dir;
@@ -607,7 +609,7 @@ static void ops_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-/* The handle is taken before the state is read: no event between the two is lost. */
+/* The handle is taken before the state is read, so that no event between the two is lost. */
 static void ops_poll(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
 {
@@ -634,12 +636,14 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 {
 	const struct fs_options *opts = session_of(userdata)->opts;
 
-	/* A write over arg_size_max must come in one piece, so that all of it is refused. */
+	/* A write over arg_size_max must arrive in one piece, so that all of it is refused. */
 	conn->max_write = 2 * ARG_SIZE_LIMIT;
-	/* Synced memory changes in the kernel's cache only by stores. */
+	/* Synced memory changes in the kernel's cache only through stores. */
 	conn->want &= ~FUSE_CAP_AUTO_INVAL_DATA;
-	/* With it, an open with O_TRUNC would leave the size 0, with which splice(2) copies
-	 * nothing. Without, the kernel asks for a truncation, and takes the size from the answer.
+	/*
+	 * With this capability, an open with O_TRUNC would leave the size 0, and splice(2) would
+	 * copy nothing. Without it, the kernel sends a truncation and takes the size from the
+	 * answer.
 	 */
 	conn->want &= ~FUSE_CAP_ATOMIC_O_TRUNC;
 	if (opts->ready)

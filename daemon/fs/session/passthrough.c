@@ -8,14 +8,14 @@
 
 #include "daemon/fs/session/session.h"
 
-/* Since Linux 6.9, and 5.17 for flags2. Newer headers have these as 64-bit flags and members. */
+/* Linux 6.9 (5.17 for flags2). Newer headers have these as 64-bit flags and members. */
 enum {
 	INIT_EXT = 1 << 30,
 	FLAGS2_PASSTHROUGH = 1 << (37 - 32),
 	STACK_DEPTH = 1, /* memory is on no other filesystem */
 };
 
-/* Looks for INIT in a request of the kernel. */
+/* Looks for INIT in a request from the kernel. */
 static void passthrough_note_request(struct passthrough *p, const void *request, size_t n)
 {
 	const struct fuse_in_header *in = request;
@@ -27,7 +27,7 @@ static void passthrough_note_request(struct passthrough *p, const void *request,
 	p->offered = (init->flags & INIT_EXT) && (init->flags2 & FLAGS2_PASSTHROUGH);
 }
 
-/* It is the member after flags2, which older headers lack. */
+/* Sets the member after flags2, which older headers lack. */
 static void passthrough_set_stack_depth(struct fuse_init_out *out)
 {
 	const uint32_t depth = STACK_DEPTH;
@@ -41,7 +41,7 @@ struct passthrough_reply {
 	struct iovec iov[2];
 };
 
-/* Returns the reply to send, which is @iov, a header and a body, or a completed copy in @room. */
+/* Returns the reply to send: @iov (a header and a body), or a completed copy of it in @room. */
 static const struct iovec *passthrough_complete_reply(
 	struct fs *fs, const struct iovec *iov, int n, struct passthrough_reply *room)
 {
@@ -74,7 +74,7 @@ static ssize_t passthrough_read(int fd, void *buf, size_t size, void *userdata)
 
 	if (n <= 0)
 		return n;
-	/* The rights of root in the mount are its owner's. */
+	/* In this mount, its owner has root's rights. */
 	if (in->uid == fs->owner)
 		in->uid = 0;
 	passthrough_note_request(&session_of(fs)->passthrough, buf, (size_t)n);

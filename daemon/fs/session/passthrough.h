@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of passthrough (Linux 6.9) that libfuse 3.14 lacks: agreeing on it. This reads the
+ * The part of passthrough (Linux 6.9) that libfuse 3.14 lacks: its negotiation. This code reads the
  * requests that libfuse reads, and completes libfuse's answer to INIT.
  */
 #ifndef FS_PASSTHROUGH_H
@@ -12,13 +12,13 @@
 struct fuse_session;
 
 struct passthrough {
-	/* Set it before passthrough_attach(). */
+	/* Set before passthrough_attach(). */
 	bool wanted;
 	/* INIT has been answered. */
 	bool answered;
-	/* The kernel's INIT offers it. */
+	/* The kernel's INIT request offers passthrough. */
 	bool offered;
-	/* The id of that request. */
+	/* The id of the INIT request. */
 	uint64_t init;
 };
 

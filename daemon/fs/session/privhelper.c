@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "daemon/fs/session/mount.h"
 
-/* Linux 6.9; these are its own names. */
+/* From Linux 6.9, under the kernel's names. */
 #ifndef FUSE_DEV_IOC_BACKING_OPEN
 struct fuse_backing_map {
 	int32_t fd;
@@ -32,15 +32,15 @@ struct fuse_backing_map {
 
 struct privhelper {
 	pid_t pid;
-	/* The end of the daemon closes it. */
+	/* The daemon's end of the socket; it is closed when the daemon ends. */
 	int fd;
 };
 
-/* A message to the helper, which keeps none of the descriptors. */
+/* A message to the helper, which keeps none of the descriptors in it. */
 struct privhelper_order {
-	/* Without memory: the id to unregister. */
+	/* The id to unregister, if there is no memory to register. */
 	uint32_t id;
-	/* The connection to the kernel, and the memory to register; -1: none. */
+	/* The connection to the kernel, and the memory to register; -1 if there is none. */
 	int fd[2];
 };
 
@@ -147,7 +147,7 @@ static _Noreturn void privhelper_main(const char *path, int fd)
 	bool known = mount_find(path, &mounted);
 	sigset_t all;
 
-	/* Signals are for the daemon, although a terminal's ^C comes to both. */
+	/* The daemon handles signals, although a terminal's ^C is sent to both processes. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "perfmonfs-priv");
@@ -155,14 +155,14 @@ static _Noreturn void privhelper_main(const char *path, int fd)
 		_exit(1);
 	privhelper_keep_only(CAP_SYS_ADMIN);
 	privhelper_serve(fd);
-	/* If the user has unmounted, this may be another mount, with the same id. */
+	/* After an unmount by the user, this may be another mount with the same id. */
 	if (known && mount_find(path, &last) && last.id == mounted.id &&
 		strcmp(last.source, mounted.source) == 0)
 		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
 	_exit(0);
 }
 
-/* The helper must keep no device and no terminal of the daemon open. */
+/* The helper must not keep any device or terminal of the daemon open. */
 static void privhelper_close_all_but(int fd)
 {
 	int null = open("/dev/null", O_RDWR);

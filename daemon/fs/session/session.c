@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The session thread: one loop over the kernel's requests, the workers' events and signals. One
- * thread is fastest for small requests, and RELEASE and OPEN never overtake each other. Handlers do
+ * The session thread: one loop over the kernel's requests, the workers' events, and signals. A
+ * single thread is fastest for small requests, and it keeps RELEASE and OPEN in order. Handlers do
  * not sleep, except for the microseconds that the kernel takes to read a running counter.
  */
 #include "daemon/fs/session/session.h"
@@ -80,9 +80,9 @@ static int session_mount(struct session *s, struct err *e)
 }
 
 /*
- * For the handler of signals that end the daemon. The session thread may sleep in poll(): @wake
- * ends that. It may sleep in read(): the signal ends that. Or it is about to call read(): that is
- * made nonblocking.
+ * State for the handler of the signals that end the daemon. The session thread may be sleeping in
+ * poll(), which @wake ends; sleeping in read(), which the signal ends; or about to call read(),
+ * which is therefore made nonblocking.
  */
 static struct {
 	volatile sig_atomic_t ended;
@@ -100,7 +100,7 @@ static void session_handle_signal(int sig)
 	errno = saved;
 }
 
-/* The privhelper alone has the capability for it. */
+/* Only the privhelper has the capability to register memory. */
 static int session_back(void *arg, int fd)
 {
 	struct session *s = arg;
@@ -114,7 +114,7 @@ static void session_unback(void *arg, int id)
 {
 	struct session *s = arg;
 
-	if (s->privhelper) /* otherwise the connection ends, and its ids with it */
+	if (s->privhelper) /* without it, the connection ends, and its ids with it */
 		privhelper_backing_close(s->privhelper, fuse_session_fd(s->se), id);
 }
 
@@ -127,8 +127,8 @@ static int session_store(void *arg, uint64_t ino, size_t off, const void *p, siz
 	return fuse_lowlevel_notify_store(s->se, ino, (off_t)off, &buf, FUSE_BUF_NO_SPLICE);
 }
 
-/* Serves one request, unless it was withdrawn since poll(): its caller may have been killed. False:
- * it was an interrupt. */
+/* Serves one request, unless it was withdrawn since poll(), for example because its caller was
+ * killed. Returns false if it was an interrupt. */
 static bool session_serve_request(struct session *s, struct fuse_buf *buf)
 {
 	int n;
@@ -138,7 +138,8 @@ static bool session_serve_request(struct session *s, struct fuse_buf *buf)
 	watchdog_step(&s->watchdog);
 	if (n <= 0)
 		return true; /* withdrawn, unmounted, or a signal */
-	/* A worker may have reported events before it answered its client, which asks next. */
+	/* A worker may have reported events before it answered its client, whose next request is
+	 * this one. */
 	engine_handle_events(s->fs.eng);
 	return requests_process(&s->fs, s->se, buf);
 }
@@ -146,13 +147,13 @@ static bool session_serve_request(struct session *s, struct fuse_buf *buf)
 /* The kernel does not report the end of a mapping. */
 enum { SESSION_SWEEP_MS = 500 };
 
-/* There is work that waits for no event. */
+/* Whether there is work that waits for no event. */
 static bool session_has_work(const struct fs *fs)
 {
 	return fs->pending.ninterrupted || !list_empty(&fs->deferred);
 }
 
-/* False: a signal came. */
+/* Waits for requests and events. Returns false if a signal came. */
 static bool session_wait(struct session *s, struct pollfd fds[6])
 {
 	struct fs *fs = &s->fs;
@@ -177,10 +178,8 @@ static bool session_wait(struct session *s, struct pollfd fds[6])
 	return n >= 0;
 }
 
-/*
- * While events are expected, the loop waits for them and for requests. Otherwise it only reads
- * requests: poll() would take a tenth of the time of the shortest one.
- */
+/* While events are expected, the loop waits for both events and requests. Otherwise it only reads
+ * requests: poll() would add a tenth to the time of the shortest one. */
 static void session_loop(struct session *s, struct fuse_buf *buf)
 {
 	struct fs *fs = &s->fs;
@@ -204,7 +203,7 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 			fcntl(session_end.fuse, F_SETFL, alone ? 0 : O_NONBLOCK);
 			blocking = alone;
 		}
-		/* This comes after the fcntl(), which may have undone a signal's O_NONBLOCK. */
+		/* Checked after the fcntl(), which may have undone a signal's O_NONBLOCK. */
 		if (session_end.ended || fuse_session_exited(s->se))
 			break;
 		if (!alone && !session_wait(s, fds))
@@ -219,8 +218,8 @@ static void session_loop(struct session *s, struct fuse_buf *buf)
 	}
 }
 
-/* A store may wait for a page that the kernel has asked for, so requests are served until the
- * thread that stores has ended. */
+/* Serves requests until the thread that stores has ended, because a store may wait for a page that
+ * the kernel has requested. */
 static void session_finish_sync(struct session *s, struct fuse_buf *buf)
 {
 	struct fs *fs = &s->fs;
@@ -244,7 +243,7 @@ static void session_finish_sync(struct session *s, struct fuse_buf *buf)
 static void session_set_signals(int how, void (*handler)(int))
 {
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sigaction action = {.sa_handler = handler}; /* no SA_RESTART: it ends a read */
+	struct sigaction action = {.sa_handler = handler}; /* no SA_RESTART: ends a read */
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -269,7 +268,7 @@ static void session_destroy_contexts(struct fs *fs)
 		;
 }
 
-/* Ends all waits, because no more events come. */
+/* Ends all waits, because no more events will come. */
 static void session_close_contexts(struct fs *fs)
 {
 	metrics_end(fs->metrics);
@@ -298,7 +297,7 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	session_set_signals(SIG_BLOCK, session_handle_signal);
 	session_finish_sync(s, &buf);
 	engine_stop_works(s->fs.eng);
-	/* Registers come first. Waiting requests are answered before the mount goes. */
+	/* Restores the registers first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
 	while (deferred_run(&s->fs) || requests_answer_interrupted(&s->fs))
@@ -330,7 +329,7 @@ static int session_serve(struct session *s, struct err *e)
 	return rc;
 }
 
-/* The timer's resolution, ns; scripted time has no timer. */
+/* The timer's resolution, ns. Scripted time has no timer. */
 static uint64_t session_timer_resolution(const struct backend *be)
 {
 	struct timespec res;
@@ -350,8 +349,8 @@ static void session_raise_limit(int resource)
 	setrlimit(resource, &limit);
 }
 
-/* Each buffer takes a descriptor. What a thread's events take of locked memory is charged to its
- * user, so that root's daemon needs no other limit. */
+/* Raises the daemon's limits: each buffer takes a descriptor. The locked memory that a thread's
+ * events take is charged to the thread's user, so root's daemon needs no other limit. */
 static void session_raise_limits(void)
 {
 	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
@@ -367,7 +366,7 @@ static void session_init(struct session *s, struct backend *be, const struct con
 	struct fs *fs = &s->fs;
 
 	s->opts = opts;
-	/* It takes the privhelper. */
+	/* Passthrough requires the privhelper. */
 	s->passthrough.wanted = !opts->nopassthrough && session_mounts(s);
 	s->memory_ops = (struct shared_ops){
 		.back = session_back, .unback = session_unback, .store = session_store, .arg = s};

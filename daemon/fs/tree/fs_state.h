@@ -25,9 +25,9 @@ struct pending_requests {
 	/* A leaf: guards @by_unique, because workers answer requests, too. */
 	pthread_mutex_t lock;
 	struct hash by_unique;
-	/* The kernel's number of the request that is being handled. */
+	/* The kernel's number for the request that is being handled. */
 	uint64_t unique;
-	/* What is to be answered with EINTR; there is memory for @room of them. */
+	/* Requests to answer with EINTR; there is memory for @room of them. */
 	fuse_req_t *interrupted;
 	size_t ninterrupted, room;
 };
@@ -39,7 +39,7 @@ struct fs {
 	struct row_table rows;
 	struct objects objects;
 	struct shared_pool memory;
-	/* Both sides have agreed to pass files through to memory. */
+	/* The kernel and the daemon have agreed to pass files through to memory. */
 	bool passthrough;
 	/* Resolution of the timer, ns. */
 	uint64_t timer_ns;
@@ -60,7 +60,7 @@ struct fs {
 	struct readings *readings;
 	/* Users with long work under way (user_quota.deferred_link); see deferred.c. */
 	struct list_head deferred;
-	/* Requests since the start. */
+	/* Requests since the daemon started. */
 	unsigned long long requests;
 };
 
@@ -69,7 +69,7 @@ static inline struct fs *fs_of(const struct fs_context *ctx)
 	return container_of(ctx->objs, struct fs, objects);
 }
 
-/* Groups that rows.h's rows are shared with. */
+/* The groups with which the rows of rows.h are shared. */
 static inline const struct group_rule *fs_sys_group(const struct fs *fs)
 {
 	return &fs->config.sys_group;

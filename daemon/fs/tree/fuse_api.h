@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libfuse's low-level API, in the version that this daemon is written for. */
+/* libfuse's low-level API, in the version for which this daemon is written. */
 #ifndef FS_FUSE_API_H
 #define FS_FUSE_API_H
 

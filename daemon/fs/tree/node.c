@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Inode numbers: serial of the object (47 bits), register (9 bits), row + 1 (8 bits). Serials are
- * never used again, so neither are the numbers. A number contains everything, so nothing is kept
- * per lookup and FORGET has nothing to do.
+ * never reused, so neither are the numbers. A number contains everything, so nothing is kept per
+ * lookup and FORGET has nothing to do.
  */
 #include "daemon/fs/tree/node.h"
 
@@ -17,9 +17,9 @@
 enum { ROW_BITS = 8, REG_BITS = 9 };
 
 /*
- * Sizes of texts, which no text exceeds, in bytes. 0 would be wrong: since Linux 6.5 splice(2) and
- * sendfile(2) trust it, and copy nothing without an error. See ops_read_page(). tail -n reads files
- * of more than 8192 bytes from their end, so tables of registers have no more than they need.
+ * Sizes of texts, in bytes; no text exceeds them. 0 would be wrong: since Linux 6.5, splice(2) and
+ * sendfile(2) trust the size and copy nothing, without an error. See ops_read_page(). tail -n reads
+ * files of more than 8192 bytes from their end, so tables of registers have no more than they need.
  */
 enum { NODE_TEXT_SIZE = 4096, NODE_LINE_SIZE = 64, NODE_TABLE_SIZE = 4 << 20 };
 
@@ -60,7 +60,7 @@ static int node_attach(struct call *c)
 	return 0;
 }
 
-/* Memory has a serial number of its own. */
+/* Gives a child that is memory the serial number of the memory. */
 static int node_attach_child(struct call *c)
 {
 	int rc = node_attach(c);
@@ -141,7 +141,7 @@ void node_attr(const struct call *call, struct stat *st)
 		.st_uid = ctx && ctx->id.uid ? ctx->id.uid : call->fs->owner,
 		.st_gid = ctx ? ctx->id.gid : call->fs->group,
 		.st_size = node_size(call),
-		/* Programs such as wc -c take a size up to that of a block for a mere estimate. */
+		/* Programs such as wc -c treat a size up to st_blksize as only an estimate. */
 		.st_blksize = node_text_size(call),
 		.st_atim = t,
 		.st_mtim = t,
@@ -151,8 +151,8 @@ void node_attr(const struct call *call, struct stat *st)
 		node_share(row->readers(call->fs), st);
 }
 
-/* Names of contexts, sets and formats come and go, and each lookup of clone is another file. Other
- * names live as long as the inode number of their directory. */
+/* Names of contexts, sets and formats come and go, and each lookup of clone is another file. All
+ * other names live as long as the inode number of their directory. */
 double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
@@ -180,7 +180,7 @@ static bool node_is_visible(const struct fs *fs, const struct row *row)
 	return (row->is != DIR_SIM || fs->be->sim) && (!row->exists || row->exists(fs));
 }
 
-/* The row of the members of a directory; NULL: it has none. */
+/* The row of a directory's members; NULL if it has none. */
 static const struct row *node_member_row(const struct call *dir, enum dir d, bool virtual)
 {
 	const struct row_table *t = &dir->fs->rows;
@@ -191,7 +191,7 @@ static const struct row *node_member_row(const struct call *dir, enum dir d, boo
 	return NULL;
 }
 
-/* A canonical decimal number below @limit, or -1. */
+/* Parses a canonical decimal number below @limit; returns -1 if @name is not one. */
 static int node_parse_member(const char *name, unsigned limit)
 {
 	struct slice s = slice_of(name);
@@ -238,7 +238,7 @@ static bool node_find_register(const struct call *dir, const char *name, struct 
 	return reg >= 0;
 }
 
-/* Finds "pmcN" or "pmdN" in the three tables as if they were one. */
+/* Finds "pmcN" or "pmdN" in the three tables as though they were one. */
 static bool node_find_described(const struct call *dir, const char *name, struct node *n)
 {
 	const struct pmu *pmu = node_pmu(dir);
@@ -262,7 +262,7 @@ static bool node_find_described(const struct call *dir, const char *name, struct
 	return reg >= 0;
 }
 
-/* Where all CPUs have the same PMU, there are none. */
+/* Finds a type of CPU. If all CPUs have the same PMU, there are none. */
 static bool node_find_type(const struct call *dir, const char *name, struct node *n)
 {
 	const struct pmu_types *types = dir->fs->be->types;
@@ -285,7 +285,8 @@ static bool node_find_format(const struct call *dir, const char *name, struct no
 	return false;
 }
 
-/* A child belongs to the object and register of its directory, unless it is a member. */
+/* Makes the node of a child. It belongs to its directory's object and register, unless it is a
+ * member. */
 static struct node node_child(const struct call *dir, const struct row *row)
 {
 	return (struct node){.row = row, .serial = dir->node.serial, .reg = dir->node.reg};
@@ -306,7 +307,7 @@ static bool node_next_row(const struct call *dir, uint64_t *cookie, struct node 
 	return false;
 }
 
-/* Cookies are serials: a context that is removed between two calls shifts none. */
+/* Cookies are serials, so that a context removed between two calls does not shift the rest. */
 static bool node_next_context(
 	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
@@ -320,7 +321,7 @@ static bool node_next_context(
 	return true;
 }
 
-/* Cookies are ids, plus one. */
+/* Cookies are set ids plus one. */
 static bool node_next_set(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	struct object *set =
@@ -345,7 +346,8 @@ static bool node_next_pmc(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* A virtual PMD that cannot be read now, as the context is on no thread, or on no CPU. */
+/* Whether the next PMD is a virtual one that cannot be read now, because the context is on no
+ * thread or no CPU. */
 static bool node_lacks_target(const struct call *dir, uint64_t cookie)
 {
 	const struct pmu *pmu = node_pmu(dir);
@@ -359,8 +361,8 @@ static bool node_lacks_target(const struct call *dir, uint64_t cookie)
 	       (pmu_virtual_needs_cpu(v) && (ec->task || !ec->worker));
 }
 
-/* Virtual PMDs follow the others. Those that cannot be read now are found by lookup alone, so that
- * a program which reads all files of the directory has no errors. */
+/* Virtual PMDs follow the others. Those that cannot be read now are found only by lookup, so that a
+ * program that reads all files of the directory gets no errors. */
 static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {
 	const struct pmu *pmu = node_pmu(dir);
@@ -379,7 +381,7 @@ static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node 
 	return true;
 }
 
-/* In directories where files follow @members. */
+/* For directories in which files follow @members. */
 static bool node_next_file(
 	const struct call *dir, unsigned members, uint64_t *cookie, struct node *n, char name[256])
 {
@@ -421,7 +423,7 @@ static bool node_next_described(
 	return node_next_file(dir, files, cookie, n, name);
 }
 
-/* Cookies are numbers of registrations. */
+/* Cookies are registration numbers. */
 static bool node_next_format(
 	const struct call *dir, uint64_t *cookie, struct node *n, char name[256])
 {

@@ -13,16 +13,16 @@ struct fs;
 struct fs_context;
 struct packet;
 
-/* The contents of an inode number. */
+/* The fields of an inode number. */
 struct node {
 	const struct row *row;
-	/* Of its context or set; 0: it belongs to none. Of a member of DIR_SYS_FORMATS and its
-	 * files, the number of the registration. */
+	/* Serial number of the node's context or set; 0 if it belongs to none. For a member of
+	 * DIR_SYS_FORMATS and its files: the number of the registration. */
 	uint64_t serial;
 	/*
-	 * In DIR_PMCS and DIR_PMDS, a row of that table in the PMU description. In and below
-	 * DIR_SYS_DESC, the same with PMCs, PMDs and virtual PMDs as one table. Below DIR_PMU, the
-	 * number of a type.
+	 * In DIR_PMCS and DIR_PMDS: a row of that table in the PMU description. In and below
+	 * DIR_SYS_DESC: a row, with PMCs, PMDs and virtual PMDs counted as one table. Below
+	 * DIR_PMU: the number of a type.
 	 */
 	unsigned reg;
 };
@@ -34,30 +34,31 @@ struct call {
 	/* The kernel's number of @req. */
 	uint64_t unique;
 	struct node node;
-	/* The node's; NULL outside of contexts. */
+	/* The node's context; NULL outside of contexts. */
 	struct fs_context *ctx;
-	/* The node's; -1: it belongs to no event set. */
+	/* The node's event set; -1 if it belongs to none. */
 	int set;
-	/* Open, read, write, ioctl. */
+	/* The open file of an open, read, write or ioctl. */
 	struct file *file;
-	/* Read, write: bytes. */
+	/* Bytes of a read or write. */
 	size_t size;
-	/* Read: offset. */
+	/* Offset of a read. */
 	size_t off;
-	/* Ioctl: freed with the answer. */
+	/* The packet of an ioctl, freed with the answer. */
 	struct packet *packet;
 };
 
 /* The inode number of the call's file. */
 fuse_ino_t node_ino(const struct call *call);
-/* Fills @call from @ino. -ENOENT: there was never such a number; -ENODEV: its object is gone. */
+/* Fills @call from @ino. -ENOENT: the number never existed; -ENODEV: its object is gone. */
 int node_call(struct fs *fs, fuse_req_t req, fuse_ino_t ino, struct call *call);
 void node_attr(const struct call *call, struct stat *st);
-/* The child @name of a directory: 0 or -ENOENT. */
+/* Finds the child @name of a directory. Returns 0 or -ENOENT. */
 int node_lookup(const struct call *dir, const char *name, struct call *child);
-/* The first child of a directory after *@cookie; sets @name and *@cookie. False: there is none. */
+/* Finds the first child of a directory after *@cookie; sets @name and *@cookie. Returns false at
+ * the end. */
 bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256]);
-/* Seconds that the kernel may keep the name and attributes. */
+/* Seconds for which the kernel may cache the name and attributes. */
 double node_timeout(const struct call *call);
 struct fuse_entry_param node_entry(const struct call *child);
 

@@ -50,7 +50,7 @@ static struct fs_context *object_next(const struct objects *objs, const struct f
 	return list_entry(ctx->sibling.next, struct fs_context, sibling);
 }
 
-/* Most often the context with @serial itself is still there. */
+/* Usually the context with @serial itself is still there. */
 struct fs_context *object_context_after(
 	struct objects *objs, const struct fs_context *parent, uint64_t serial)
 {
@@ -101,7 +101,8 @@ static void object_drop(struct objects *objs, struct object *o)
 	hash_remove(&objs->by_serial, &o->hash);
 }
 
-/* Names appear in lines of cpus and in sentences: they have no blanks, and are no hidden files. */
+/* Names appear in lines of cpus and in sentences, so they have no blanks; nor are they hidden
+ * files. */
 static bool object_name_ok(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -152,8 +153,8 @@ static int object_check_limits(
 		CTX_TOTAL, CTX_RESERVED);
 }
 
-/* A context is charged at once what it may take later: its messages; a load on a thread, the lines
- * it shows, and its removal. */
+/* A context is charged at once for what it may need later: its messages, a load on a thread, the
+ * lines that it shows, and its removal. */
 static size_t object_context_bytes(const struct fs_context *ctx)
 {
 	enum { LATER = 4096 };
@@ -162,7 +163,7 @@ static size_t object_context_bytes(const struct fs_context *ctx)
 	       MESSAGES_DEPTH * sizeof(struct message_slot) + LATER;
 }
 
-/* A set is in two tables, which double when they are full, and in a hash. */
+/* A set is in a hash and in two tables, which double in size when full. */
 static size_t object_set_bytes(const struct fs_context *ctx)
 {
 	return sizeof(struct object) + evtset_size(ctx->ec.ctx.pmu) + 2 * CHARGE_PIECE +
@@ -189,7 +190,7 @@ static bool object_set_path(
 	return n >= 0;
 }
 
-/* A context with its own memory and nothing else; NULL: there is none. */
+/* Allocates a context with its own memory and nothing else; NULL if there is no memory. */
 static struct fs_context *object_allocate_context(
 	struct objects *objs, const struct fs_context *parent, const char *name)
 {
@@ -389,7 +390,7 @@ static bool object_make_room(struct fs_context *ctx)
 	return true;
 }
 
-/* One set less is charged. */
+/* Removes the charge for one set. */
 static void object_uncharge_set(struct fs_context *ctx)
 {
 	struct err never;

@@ -26,7 +26,7 @@ struct shared;
 
 /* The kinds of directory. */
 enum dir {
-	DIR_NONE, /* above the root */
+	DIR_NONE, /* the parent of the root */
 	DIR_ROOT,
 	DIR_PMU, /* its members are types of CPUs, if there are several; it has files, too */
 	DIR_PMU_TYPE,
@@ -46,46 +46,46 @@ enum dir {
 	DIR_SYS_FORMAT,
 	DIR_SYS_DESC, /* its members are registers; it has files, too */
 	DIR_SYS_REG,
-	DIR_KINDS, /* how many there are */
+	DIR_KINDS, /* the number of kinds */
 };
 
-/* Returned by read() and store(): the answer comes later. */
+/* Returned by read() and store() when the answer comes later. */
 enum { CALL_LATER = 1 };
 
 struct row {
-	/* The directory that has it. */
+	/* The directory that contains the file. */
 	enum dir in;
-	/* NULL: one for each member of that directory. */
+	/* NULL: one file for each member of that directory. */
 	const char *name;
-	/* With the type of the file. */
+	/* Permissions and file type. */
 	mode_t mode;
-	/* Of a directory: its kind. */
+	/* The kind of a directory. */
 	enum dir is;
-	/* Of a symbolic link. */
+	/* The target of a symbolic link. */
 	const char *target;
 
-	/* Takes several lines in one write. */
+	/* One write may have several lines. */
 	bool lines;
-	/* What the length of its text grows with, beyond a page. */
+	/* What the length of the file's text, beyond a page, grows with. */
 	enum row_lines { LINES_FEW, LINES_OF_REGISTERS, LINES_OF_MACHINE } length;
-	/* In DIR_PMDS: the members that are virtual. */
+	/* In DIR_PMDS: the row is for the virtual members. */
 	bool virtual;
-	/* Made when it is read: its times are those of now. */
+	/* The text is made when it is read, so the file's times are the current time. */
 	bool fresh;
-	/* A group of the configuration may read it, too. NULL: none. */
+	/* The group of the configuration that may also read the file; NULL if there is none. */
 	const struct group_rule *(*readers)(const struct fs *fs);
-	/* NULL: it always does. */
+	/* NULL: the file always exists. */
 	bool (*exists)(const struct fs *fs);
-	/* Each open makes a context, which ends with the open file; see clone_rows.c. */
+	/* Each open makes a context, which is removed with the open file; see clone_rows.c. */
 	bool clone;
 	/* An open notes the opener's capabilities in struct file. */
 	bool capabilities;
 	/* An open for writing notes the opener's RLIMIT_MEMLOCK in struct file. */
 	bool memlock;
 
-	/* Read by the session thread, which cannot fail. */
+	/* Read by the session thread; cannot fail. */
 	void (*show)(const struct call *call, struct text *out);
-	/* Read or write by the session thread: 0, -errno with a sentence, or CALL_LATER. */
+	/* Read or write by the session thread. Returns 0, -errno with a sentence, or CALL_LATER. */
 	int (*read)(struct call *call, struct text *out, struct err *e);
 	int (*store)(struct call *call, struct slice text, struct err *e);
 
@@ -98,35 +98,36 @@ struct row {
 		const struct call *call, struct slice text, struct command *cmd, struct err *e);
 	void (*commit)(struct fs_context *ctx, const struct command *cmd);
 
-	/* Read of the context's messages (msg_reader.c): how many the read has room for, or -errno;
-	 * and the answer, with those that were taken. */
+	/* Read of the context's messages (msg_reader.c). room() returns how many messages the read
+	 * has room for, or -errno; reply() answers with those that were taken. */
 	int (*room)(const struct call *call, struct err *e);
 	void (*reply)(struct call *call, const struct pfm_msg *msgs, unsigned n);
 
-	/* The poll events that are due; NULL: the file is always ready. */
+	/* The poll events that are due. NULL: the file is always ready. */
 	unsigned (*poll)(const struct file *f);
 
-	/* The memory that can be mapped; NULL with a sentence: there is none now. */
+	/* The memory that can be mapped; returns NULL with a sentence if there is none now. */
 	struct shared *(*memory)(const struct call *call, struct err *e);
-	/* The size of the file; NULL: that of a text (node.c), or the length of the link's target. */
+	/* The size of the file. NULL: the size of a text (node.c), or the length of a link's
+	 * target. */
 	size_t (*size)(const struct call *call);
 
-	/* Completes an open, and answers it unless it fails. NULL: no more to do. */
+	/* Completes an open, and answers it unless it fails. NULL: nothing more to do. */
 	int (*open)(struct call *call, struct file *f, struct err *e);
-	/* The open file is being freed. NULL: no more to do. */
+	/* Called when the open file is being freed. NULL: nothing more to do. */
 	void (*release)(struct file *f);
 };
 
-/* An inode number has room for as many. */
+/* The most rows that fit in an inode number. */
 enum { ROWS_MAX = 255 };
 
-/* The root comes first. */
+/* All rows; the root's is the first. */
 struct row_table {
 	struct row row[ROWS_MAX];
 	unsigned n;
 };
 
-/* For lists of rows, which end with ROW_END. */
+/* Macros for lists of rows, which end with ROW_END. */
 #define DIR_ROW(where, what, nm, md) .in = where, .name = nm, .mode = S_IFDIR | (md), .is = what
 #define FILE_ROW(where, nm, md)      .in = where, .name = nm, .mode = S_IFREG | (md)
 #define LINK_ROW(where, nm, to)      .in = where, .name = nm, .mode = S_IFLNK | 0777, .target = to

@@ -54,8 +54,8 @@ static bool quota_is_used(const struct user_quota *q, uint64_t now)
 	       atomic_load(&q->buffers.pieces) || now < q->error.keep_until;
 }
 
-/* A range of subordinate uids may have come and gone. The next sweep is due when there are twice as
- * many as this one leaves, so it costs little for each. */
+/* Frees unused quotas, because a range of subordinate uids may have come and gone. The next sweep
+ * is due when there are twice as many quotas as this one leaves, so the cost per quota is small. */
 static void quota_sweep(struct user_quotas *all)
 {
 	struct user_quota *q, *next;
@@ -95,7 +95,7 @@ struct user_quota *user_quota_get(struct user_quotas *all, uid_t uid)
 	return q;
 }
 
-/* What @uid has of memory_max if @bytes are charged to it. */
+/* The part of memory_max that @uid uses when @bytes are charged to it. */
 static unsigned long long quota_beyond_always(uid_t uid, unsigned long long bytes)
 {
 	return uid && bytes > QUOTA_ALWAYS ? bytes - QUOTA_ALWAYS : 0;
@@ -105,7 +105,7 @@ static void quota_release(struct user_quota *q, size_t n)
 {
 	struct user_quotas *all = q->all;
 	uid_t uid = q->uid;
-	unsigned long long had = atomic_fetch_sub(&q->bytes, n); /* @q may be gone after this */
+	unsigned long long had = atomic_fetch_sub(&q->bytes, n); /* @q may be freed after this */
 
 	atomic_fetch_sub(
 		&all->bytes, quota_beyond_always(uid, had) - quota_beyond_always(uid, had - n));
@@ -127,7 +127,7 @@ static int quota_refuse_all(const struct user_quotas *all, unsigned long long ha
 		have, atomic_load(&all->max));
 }
 
-/* Takes first and checks then, so that two threads cannot both have the last bytes. */
+/* Takes the bytes before it checks, so that two threads cannot both get the last ones. */
 static int quota_take(struct user_quota *q, size_t n, size_t leaves, struct err *e)
 {
 	struct user_quotas *all = q->all;
