@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Common to all versions of the perfmon2 interface. The header of each version includes this one;
- * do not include it directly. A source file can use one version.
+ * do not include it directly. A source file can use only one version.
  */
 #ifndef PERFMON_COMMON_H
 #define PERFMON_COMMON_H
@@ -32,7 +32,7 @@
 #define PFM_FL_NOTIFY_BLOCK 0x01 /* a notification stops the monitored thread */
 #define PFM_FL_SYSTEM_WIDE  0x02 /* monitors a CPU */
 
-/* After EINVAL, the flags of an element of a vector have its error. */
+/* After EINVAL, the flags of a vector's wrong element contain its error. */
 #define PFM_REG_RETFL_NOTAVAIL (1U << 31) /* no such register */
 #define PFM_REG_RETFL_EINVAL   (1U << 30) /* the value or a field is invalid */
 #define PFM_REG_RETFL_NOSET    (1U << 29) /* no such event set */

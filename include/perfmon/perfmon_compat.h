@@ -26,8 +26,9 @@ extern "C" {
 #define PFM_GET_FEATURES      0x0c
 #define PFM_DEBUG             0x0d /* fails with EINVAL; for debugging the kernel */
 #define PFM_GET_PMC_RESET_VAL 0x0f
-#define PFM_WRITE_IBRS        0x20 /* Itanium's debug registers; fails with EINVAL, as the next */
-#define PFM_WRITE_DBRS        0x21
+/* Itanium's debug registers; this and the next fail with EINVAL */
+#define PFM_WRITE_IBRS 0x20
+#define PFM_WRITE_DBRS 0x21
 
 /* Commands that are obsolete in 2.0. They fail with EINVAL. */
 #define PFM_ENABLE            0x06
@@ -36,7 +37,7 @@ extern "C" {
 #define PFM_PROTECT_CONTEXT   0x0b
 #define PFM_UNPROTECT_CONTEXT 0x0e
 
-#define PFM_SETFL_EXCL_IDLE 0x01 /* of event sets, which no command creates */
+#define PFM_SETFL_EXCL_IDLE 0x01 /* flag of event sets, which no command creates */
 
 #define PMU_MAX_PMCS      256
 #define PMU_MAX_PMDS      256
@@ -46,7 +47,8 @@ extern "C" {
 #define PFM_REGFL_RANDOM      0x2 /* PMC: randomize reset values of its PMD */
 
 typedef struct pfarg_context {
-	pfm_uuid_t ctx_smpl_buf_id; /* all 0 for none; its argument follows this structure */
+	/* all 0 for none; the format's argument follows this structure */
+	pfm_uuid_t ctx_smpl_buf_id;
 	unsigned long ctx_flags;
 	unsigned short ctx_nextra_sets;
 	unsigned short ctx_reserved1;
@@ -55,7 +57,7 @@ typedef struct pfarg_context {
 	unsigned long ctx_reserved2[11];
 } pfarg_context_t;
 
-/* A PMC or a PMD. Comments tell which of them has the field. */
+/* A PMC or a PMD. "PMC" after a field means that only PMCs have it. */
 typedef struct pfarg_reg {
 	unsigned int reg_num;
 	unsigned short reg_set;
@@ -136,8 +138,8 @@ typedef union {
 int perfmonctl(int fd, int cmd, void *arg, int narg);
 
 /*
- * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
- * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * Like read(2), except that a context returns one pfm_msg_t. If a source file has members or C++
+ * functions named read, define PERFMON_NO_READ before this header, and call this function for
  * contexts.
  */
 ssize_t pfm_v20_read(int fd, void *buf, size_t size);

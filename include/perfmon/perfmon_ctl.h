@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Common to perfmonctl(2) of 2.0 and of the specification: the numbers of 2.0. */
+/* Common to perfmonctl(2) of 2.0 and of the specification, with the numbers of 2.0. */
 #ifndef PERFMON_CTL_H
 #define PERFMON_CTL_H
 

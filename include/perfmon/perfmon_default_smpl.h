@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sampling format "default" for programs with perfmonctl(2), with the names of 2.0 or of the
- * specification (3.6). The layout of the buffer is that of 2.6 to 2.81 in all versions. So fields
- * of the header and of entries have other offsets and widths than in 2.0 on Itanium.
+ * specification (3.6). The buffer has the layout of 2.6 to 2.81 in all versions, so offsets and
+ * widths of fields in the header and in entries differ from 2.0 on Itanium.
  */
 #ifndef PERFMON_DEFAULT_SMPL_H
 #define PERFMON_DEFAULT_SMPL_H

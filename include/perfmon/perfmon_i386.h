@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For old sources that include it. perfmon.h has everything for i386. */
+/* Only for old programs that include this header. perfmon.h has everything for i386. */
 #ifndef PERFMON_I386_H
 #define PERFMON_I386_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PMCs of all versions since 2.2. Do not include it directly. */
+/* PMCs of all versions since 2.2. Do not include this header directly. */
 #ifndef PERFMON_PMC_H
 #define PERFMON_PMC_H
 

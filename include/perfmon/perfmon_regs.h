@@ -15,7 +15,7 @@ typedef int os_err_t;
 #define PFM_BPL (sizeof(uint64_t) << 3)
 
 #define PFM_FL_OVFL_NO_MSG 0x80 /* no messages for overflows */
-/* Before 2.6. Fails with EINVAL: use perfmonfs/live.h */
+/* Only before 2.6. Fails with EINVAL: use perfmonfs/live.h */
 #define PFM_FL_MAP_SETS 0x10
 
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMD: notify its overflow */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Event sets and messages of 2.6 to 2.81 and of the revision of 2008. Do not include it directly.
- */
+/* Event sets and messages of 2.6 to 2.81 and of the revision of 2008. Do not include this header
+ * directly. */
 #ifndef PERFMON_SETS_H
 #define PERFMON_SETS_H
 

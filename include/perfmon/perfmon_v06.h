@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The perfmon2 interface specification, HPL-2004-200(R.1), v0.6: perfmonctl() with all commands of
- * table 3.1 and their structures, and the calls of section 6.1. The specification has no numbers.
- * Commands have the numbers of 2.0; those of other commands and of register types are chosen here.
+ * table 3.1 and their structures, and the calls of section 6.1. The specification assigns no
+ * numbers. Commands have the numbers of 2.0; the numbers of other commands and of register types
+ * are chosen here.
  */
 #ifndef PERFMON_V06_H
 #define PERFMON_V06_H
@@ -38,9 +39,10 @@ extern "C" {
 
 typedef struct pfarg_ctx {
 	uint32_t ctx_flags;
-	int ctx_fd;                 /* output */
-	pfm_uuid_t ctx_smpl_buf_id; /* all 0 for none; its argument follows this structure */
-	size_t ctx_smpl_buf_size;   /* output: bytes to map */
+	int ctx_fd; /* output */
+	/* all 0 for none; the format's argument follows this structure */
+	pfm_uuid_t ctx_smpl_buf_id;
+	size_t ctx_smpl_buf_size; /* output: bytes to map */
 } pfarg_ctx_t;
 
 #define PFM_REGFL_OVFL_NOTIFY 0x1 /* PMC: notify overflows of its PMD */
@@ -102,8 +104,8 @@ typedef struct pfarg_setinfo {
 	struct timespec set_act_duration;
 } pfarg_setinfo_t;
 
-/* Types of registers. Those of perfmonfs are MSR, or NONE for virtual PMDs; of the simulated
- * Itanium 2, PMC, PMD, IBR and DBR. */
+/* Types of registers. perfmonfs has MSR, NONE for virtual PMDs and, on the simulated Itanium 2,
+ * PMC, PMD, IBR and DBR. */
 #define PFM_REG_TYPE_NONE 0
 #define PFM_REG_TYPE_PMC  1
 #define PFM_REG_TYPE_PMD  2
@@ -154,8 +156,8 @@ typedef union {
 int perfmonctl(int fd, int cmd, void *arg, int narg) __asm__("pfm_v06_perfmonctl");
 
 /*
- * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
- * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * Like read(2), except that a context returns one pfm_msg_t. If a source file has members or C++
+ * functions named read, define PERFMON_NO_READ before this header, and call this function for
  * contexts.
  */
 ssize_t pfm_v06_read(int fd, void *buf, size_t size);

@@ -92,8 +92,8 @@ int pfm_getinfo_evtsets(int fd, pfarg_setinfo_t *info, int count) __asm__(
 	"pfm_v22_getinfo_evtsets");
 
 /*
- * read(2), except that a context returns one pfm_msg_t. If a source has members or C++ functions
- * with the name read, define PERFMON_NO_READ before this header, and call this function for
+ * Like read(2), except that a context returns one pfm_msg_t. If a source file has members or C++
+ * functions named read, define PERFMON_NO_READ before this header, and call this function for
  * contexts.
  */
 ssize_t pfm_v22_read(int fd, void *buf, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For old sources that include it. perfmon.h has everything for x86_64. */
+/* Only for old programs that include this header. perfmon.h has everything for x86_64. */
 #ifndef PERFMON_X86_64_H
 #define PERFMON_X86_64_H
 

@@ -6,8 +6,8 @@
  *
  *	const pfm_buffer_fmt_t perfmonfs_format;
  *
- * It must stay as it is until the object is closed: at the end of the daemon, or after root has
- * removed the format, which no context uses then.
+ * It must not change until the object is closed: when the daemon ends, or after root has removed
+ * the format, when no context uses it any more.
  *
  * Callbacks run in the daemon as root, in the thread that monitors a CPU. They must not block, and
  * may use only their arguments. They return 0 or a positive errno. An error masks monitoring of the
@@ -22,14 +22,15 @@
 #include "perfmonfs/smpl_source.h"
 
 enum {
-	PFM_FMT_API = 4, /* version of this header; the daemon refuses formats with another */
+	/* version of this header; the daemon refuses formats with a different one */
+	PFM_FMT_API = 4,
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
 
 typedef unsigned char pfm_uuid_t[16];
 
-/* What to do after a callback (3.5.14, 3.5.15). All are 0 before. */
+/* What to do after a callback (3.5.14, 3.5.15). All are 0 before the call. */
 typedef struct {
 	unsigned notify_user : 1;     /* send a message, if the PMD asks for notification */
 	unsigned reset_ovfl_pmds : 1; /* reset the PMD and its list; short (restart: long) values */
@@ -41,10 +42,11 @@ typedef struct {
 typedef struct {
 	uint16_t ovfl_pmd;
 	uint16_t active_set;
-	pfm_ovfl_ctrl_t ovfl_ctrl;                   /* output */
-	uint64_t pmd_last_reset;                     /* value loaded last into the PMD */
-	uint64_t smpl_pmds_values[PFM_FMT_MAX_PMDS]; /* of the PMDs in smpl_pmds, contiguous */
-	uint64_t pmd_value;                          /* events since the overflow */
+	pfm_ovfl_ctrl_t ovfl_ctrl; /* output */
+	uint64_t pmd_last_reset;   /* value loaded last into the PMD */
+	/* values of the PMDs in smpl_pmds, contiguous */
+	uint64_t smpl_pmds_values[PFM_FMT_MAX_PMDS];
+	uint64_t pmd_value; /* events since the overflow */
 	uint64_t pmd_eventid;
 	uint64_t smpl_pmds[PFM_FMT_BV]; /* PMDs to record */
 	uint16_t ovfl_notify;           /* 1: the PMD asks for notification */
@@ -52,15 +54,15 @@ typedef struct {
 	uint32_t ovfl_count;
 } pfm_ovfl_arg_t;
 
-/* The @data of fmt_handler: what the CPU executed. */
+/* The @data of fmt_handler: what the CPU was executing. */
 typedef struct {
-	uint64_t ip;  /* 0 if unknown, or in the kernel and secret */
+	uint64_t ip;  /* 0 if unknown, or if in the kernel and secret */
 	uint32_t pid; /* process; 0: idle */
 	uint32_t tid;
 	uint16_t cpu;
 	uint16_t known;   /* 0: only cpu and precise are valid, and the rest is 0 */
 	uint16_t precise; /* PFM_SMPL_*: how the address was found */
-	uint16_t nframes; /* 0: there is no call chain, or it was not asked for */
+	uint16_t nframes; /* 0: there is no call chain, or none was requested */
 	/* The call chain with its markers as in smpl_stack.h; valid during the call only. */
 	const uint64_t *frames;
 } pfm_smpl_where_t;
@@ -75,13 +77,14 @@ typedef struct {
 	const char *name;          /* MMAP: file; COMM, EXEC: command; else "" */
 } pfm_smpl_event_t;
 
-/* A member of the argument structure that users set by "name=value", or a flag set by a word. */
+/* A member of the argument structure that users set with "name=value", or a flag that a word
+ * sets. */
 typedef struct {
 	const char *name;
 	size_t offset;
-	unsigned size; /* of the member, 4 or 8 bytes */
+	unsigned size; /* bytes of the member: 4 or 8 */
 	uint32_t flag; /* if not 0, a word without value sets these bits of the member */
-	uint64_t def;  /* default; the first of several flags in a member has that of the member */
+	uint64_t def;  /* default of the member; if flags share a member, the first flag has it */
 } pfm_fmt_param_t;
 
 enum {
@@ -96,19 +99,19 @@ typedef struct {
 	size_t fmt_arg_size;   /* bytes of the argument structure; 0 for none */
 	size_t fmt_msgq_depth; /* messages that a context's queue has room for; 32 if less */
 	uint32_t fmt_flags;    /* PFM_FMTFL_* */
-	uint32_t fmt_version;  /* of the buffer's layout: major << 16 | minor */
-	const pfm_fmt_param_t *fmt_params; /* the last one has the name NULL; NULL for none */
+	uint32_t fmt_version;  /* version of the buffer's layout: major << 16 | minor */
+	const pfm_fmt_param_t *fmt_params; /* ends with the name NULL; NULL for none */
 
 	/* Checks @arg for a context. */
 	int (*fmt_validate)(uint32_t ctx_flags, uint16_t num_pmds, void *arg);
-	/* Gets the bytes of the buffer. NULL or 0: no buffer. */
+	/* Sets *@size to the size of the buffer in bytes. NULL or 0: no buffer. */
 	int (*fmt_getsize)(uint32_t ctx_flags, void *arg, size_t *size);
 	/* Initializes the buffer, which is zero. */
 	int (*fmt_init)(uint32_t ctx_flags, void *arg, void *buf);
 	/* Handles an overflow. @tstamp: CLOCK_MONOTONIC, ns, the same for all overflows of a poll;
 	 * @data: a pfm_smpl_where_t. Required. */
 	int (*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
-	/* Handles restart by the tool. @is_active: monitoring is not masked. */
+	/* Handles restart by the tool. @is_active: whether monitoring is not masked. */
 	int (*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	/* Called before the buffer is freed. */
 	int (*fmt_exit)(void *buf);
@@ -117,7 +120,7 @@ typedef struct {
 	/* Only in perfmonfs: the counts of @pmds of set @set are lost. They are not sampled, and do
 	 * not overflow, until they are written. */
 	void (*fmt_lost)(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]);
-	/* Only in perfmonfs: how overflows are found, each time that this changes. */
+	/* Only in perfmonfs: receives how overflows are found, each time this changes. */
 	void (*fmt_source)(void *buf, const pfm_smpl_source_t *source);
 } pfm_buffer_fmt_t;
 

@@ -8,11 +8,11 @@
  *
  * A command marked [] takes a vector of 1 to N elements. Its size carries their number:
  * PFM_IOC_VECTOR(PFM_IOC_READ_PMDS, n). The vector is limited by config/arg_size_max and by
- * PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are executed in order up to the first error. Those
- * before it remain in effect; the flags of the wrong one say why, PFM_IOC_RETFL_*. The vector is
- * copied back after an error, too. A command that returns no values (WRITE_*, DELETE_EVTSETS)
- * copies back only if flags have changed, since the vector may be constant. An empty vector has no
- * effect.
+ * PFM_IOC_SIZE_MAX bytes (E2BIG). Elements are executed in order up to the first error. The
+ * elements before it remain in effect; the flags of the wrong one say why (PFM_IOC_RETFL_*). The
+ * vector is copied back after an error, too. A command that returns no values (WRITE_*,
+ * DELETE_EVTSETS) copies it back only if flags have changed, since the vector may be constant. An
+ * empty vector has no effect.
  *
  * Errors: ENOTTY, unknown command; EBADF, the descriptor is not open for writing, as commands that
  * change the context require; EINVAL, wrong size, a reserved field is not 0, no such register or
@@ -43,19 +43,20 @@ enum {
 #define PFM_IOC_REGFL_NO_EMUL64   0x4 /* PMC: its PMDs are as wide as the hardware counter */
 #define PFM_IOC_REGFL_READ_RESET  0x8 /* READ_RESET_PMDS: long reset after reading */
 /*
- * WRITE_PMDS: do not change the two flags, reset_pmds, smpl_pmds and smpl_eventid. The
- * specification sets these with the PMC, later versions with the PMD.
+ * WRITE_PMDS: keep OVFL_NOTIFY, RANDOM, reset_pmds, smpl_pmds and smpl_eventid. The specification
+ * sets these with the PMC, later versions with the PMD.
  */
 #define PFM_IOC_REGFL_KEEP_NOTICE 0x100
 /*
  * WRITE_PMDS, while masked: restart resets the PMD to its new long_reset if it has overflowed, as
- * the specification says (3.4.2). Without this flag, it continues from value, as in later versions.
+ * the specification says (3.4.2). Without this flag, the PMD continues from value, as in later
+ * versions.
  */
 #define PFM_IOC_REGFL_KEEP_RESET 0x200
 
 /*
- * DELETE_EVTSETS and GETINFO_EVTSETS ignore flags, as kernels did, except this one alone: EINVAL.
- * By it libperfmonfs passes on flags that the specification refuses.
+ * DELETE_EVTSETS and GETINFO_EVTSETS ignore all flags, as kernels did, except this one, which fails
+ * with EINVAL. libperfmonfs sets it for flags that the specification refuses.
  */
 #define PFM_IOC_FL_REFUSED 0x8000
 
@@ -82,8 +83,8 @@ struct pfm_ioc_pmc {
 };
 
 /*
- * For WRITE_PMCS_V06, num, set, value and NO_EMUL64 are the PMC's. The other flags, reset_pmds,
- * smpl_pmds and smpl_eventid apply to the counting PMDs that it controls. Further fields are
+ * In WRITE_PMCS_V06, num, set, value and NO_EMUL64 belong to the PMC. The other flags, reset_pmds,
+ * smpl_pmds and smpl_eventid apply to the counting PMDs that it controls. All other fields are
  * ignored.
  */
 struct pfm_ioc_pmd {
@@ -94,7 +95,7 @@ struct pfm_ioc_pmd {
 	uint64_t long_reset;
 	uint64_t short_reset;
 	uint64_t last_reset_val;  /* output of READ_PMDS: the value loaded last */
-	uint64_t ovfl_switch_cnt; /* overflows until a set switch; READ_PMDS: those left */
+	uint64_t ovfl_switch_cnt; /* overflows until a set switch; READ_PMDS: how many are left */
 	uint64_t reset_pmds[PFM_IOC_BV];
 	uint64_t smpl_pmds[PFM_IOC_BV];
 	uint64_t smpl_eventid;
@@ -106,13 +107,14 @@ struct pfm_ioc_pmd {
 
 #define PFM_IOC_LOADFL_FOLLOW   0x1 /* new threads and processes get contexts, too */
 #define PFM_IOC_LOADFL_UNTRACED 0x2 /* do not use ptrace */
-/* All threads of the process @target, and those that they create. Not with UNTRACED. */
+/* Monitor all threads of the process @target, and the threads that they create. Not with
+ * UNTRACED. */
 #define PFM_IOC_LOADFL_PROCESS 0x4
 /* Output, with EBUSY: the thread @target has a context already. */
 #define PFM_IOC_LOADFL_TAKEN (1U << 31)
 
 /*
- * After the structure there may be a mask of the CPUs on which the thread is monitored, as in
+ * The structure may be followed by a mask of the CPUs on which the thread is monitored, as in
  * sched_setaffinity(2): bit 0 of the first byte is CPU 0.
  */
 struct pfm_ioc_load {
@@ -138,7 +140,8 @@ struct pfm_ioc_start {
 #define PFM_IOC_SETFL_EXCL_IDLE   0x8 /* threads: no effect; CPUs: EINVAL */
 /*
  * If the set exists, change only the properties in this structure, and preserve its registers, runs
- * and times. Without this flag, the set is created again. Versions of perfmon2 differ in this.
+ * and times. Without this flag, the set is replaced by a new one. Versions of perfmon2 differ in
+ * this.
  */
 #define PFM_IOC_SETFL_KEEP 0x100
 
@@ -208,16 +211,16 @@ struct pfm_ioc_signal {
 #define PFM_IOC_GETINFO_EVTSETS _IOWR('p', 0xc8, struct pfm_ioc_setinfo) /* [] 3.1.12 */
 #define PFM_IOC_DELETE_EVTSETS  _IOWR('p', 0xc9, struct pfm_ioc_setdesc) /* [] 3.1.11 */
 #define PFM_IOC_UNLOAD          _IO('p', 0xca)                           /* 3.1.8 */
-/* Possible before the first load. The format's argument follows the structure. */
+/* Only before the first load. The format's argument follows the structure. */
 #define PFM_IOC_SETUP          _IOWR('p', 0xcb, struct pfm_ioc_setup) /* 3.1.1 */
 #define PFM_IOC_SIGNAL         _IOW('p', 0xcc, struct pfm_ioc_signal) /* 3.3.7 */
 #define PFM_IOC_WRITE_PMCS_V06 _IOWR('p', 0xcd, struct pfm_ioc_pmd)   /* [] 3.1.2 */
 #define PFM_IOC_INFO           _IOWR('p', 0xce, struct pfm_ioc_info)
-/* READ_PMDS; then PMDs with PFM_IOC_REGFL_READ_RESET, and those in their reset_pmds as written, get
- * their long reset values. */
+/* Like READ_PMDS; then the PMDs with PFM_IOC_REGFL_READ_RESET, and the PMDs in their reset_pmds as
+ * written, get their long reset values. */
 #define PFM_IOC_READ_RESET_PMDS _IOWR('p', 0xcf, struct pfm_ioc_pmd) /* [] 6.2.2 */
 
-/* The command for a vector of @n elements of PFM_IOC_SIZE_MAX bytes at most. */
+/* The command for a vector of @n elements, at most PFM_IOC_SIZE_MAX bytes together. */
 #define PFM_IOC_VECTOR(cmd, n)                                                                     \
 	_IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), _IOC_SIZE(cmd) * (unsigned)(n))
 

@@ -3,10 +3,10 @@
  * The page in ctx/NAME/set/ID/live (specification 3.7: the set's 64-bit counts), and a function
  * that reads it without a system call.
  *
- * The page has the counts at the daemon's last update, and the time of that. While the set is
- * active, RDPMC gives what the hardware has counted since, but only on the monitored CPU. The
- * caller has to make sure that it runs there; the flags do not say so. Of a context on a thread,
- * only that thread can use RDPMC: while it runs, `active` is 1 and `cpu` is its CPU, and
+ * The page has the counts at the daemon's last update, and the time of that update. While the set
+ * is active, RDPMC gives what the hardware has counted since, but only on the monitored CPU. The
+ * caller has to make sure that it runs there; the flags do not say so. If the context is on a
+ * thread, only that thread can use RDPMC: while it runs, `active` is 1 and `cpu` is its CPU, and
  * pfm_live_read_thread() of libperfmonfs reads its counts. With backends whose counters RDPMC
  * cannot read, the daemon updates the page each tick (config/tick_us).
  */
@@ -41,7 +41,7 @@ struct pfm_live {
 	uint32_t cpu;     /* CPU on which it counts */
 	uint32_t npmds;   /* elements of pmd[] */
 	uint32_t reserved;
-	uint64_t time; /* CLOCK_MONOTONIC, ns: the counts are those of then, while @active */
+	uint64_t time; /* CLOCK_MONOTONIC, ns, of the last update, while @active */
 	struct pfm_live_pmd pmd[PFM_LIVE_PMDS];
 };
 
@@ -89,22 +89,23 @@ static inline uint64_t pfm_live_since(const struct pfm_live_pmd *p)
 	return pfm_live_cut(pfm_live_rdpmc(index) - hw, width);
 }
 
-/* What a reading of a count has found. */
+/* The result of reading a count. */
 struct pfm_live_count {
 	uint64_t count;
-	/* CLOCK_MONOTONIC, ns: the count is that of then. 0: that of now, as RDPMC has read it, or
-	 * as it does not change. */
+	/* CLOCK_MONOTONIC, ns, at which the count had this value. 0: now, because RDPMC read it or
+	 * because it does not change. */
 	uint64_t time;
 	uint8_t flags; /* PFM_LIVE_* */
 };
 
-/* The caller's part of what RDPMC needs: bits of @here below. */
+/* The caller's preconditions for RDPMC: bits of @here below. */
 enum {
-	PFM_LIVE_HERE = 1 << 0,      /* it runs on the monitored CPU, or is the monitored thread */
-	PFM_LIVE_PERMITTED = 1 << 1, /* its process has called pfm_live_permit() with success */
+	/* the caller runs on the monitored CPU, or is the monitored thread */
+	PFM_LIVE_HERE = 1 << 0,
+	PFM_LIVE_PERMITTED = 1 << 1, /* the process has called pfm_live_permit() successfully */
 };
 
-/* Reads once, and may race with an update: see pfm_live_read_time(). */
+/* Reads a count once; may race with an update. pfm_live_read_time() repeats the reading. */
 static inline struct pfm_live_count pfm_live_read_once(
 	const struct pfm_live *page, unsigned i, int here)
 {
@@ -128,12 +129,12 @@ static inline struct pfm_live_count pfm_live_read_once(
 enum { PFM_LIVE_TRIES = 10000 };
 
 /*
- * Reads the count of pmd[@i], which is an index and not a logical number. With @here, enum
- * above, the count is current if RDPMC is permitted. With 0, or otherwise, it is that of the
- * daemon's last update, and @c->time says when that was.
+ * Reads the count of pmd[@i], where @i is an index and not a logical number. @here has bits of the
+ * enum above. If they allow RDPMC and RDPMC is permitted, the count is current. Otherwise it is
+ * that of the daemon's last update, at @c->time.
  *
- * Returns 0; -1 if the count is lost; 1 if the page was in an update all the time. In the last
- * case, sleep and try again: the daemon is busy or dead, or this thread prevents it from running.
+ * Returns 0; -1 if the count is lost; 1 if the page was being updated all the time. In the last
+ * case, sleep and try again: the daemon is busy or dead, or this thread keeps it from running.
  *
  * Fields are loaded with acquire and stored with release semantics, instead of fences, which
  * -fsanitize=thread does not support: a field of a newer state implies the newer seq.
@@ -154,7 +155,7 @@ static inline int pfm_live_read_time(
 	return 1;
 }
 
-/* The same without the time. @count is set unless it returns 1. */
+/* Like pfm_live_read_time(), without the time. @count is set unless it returns 1. */
 static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int here, uint64_t *count)
 {
 	struct pfm_live_count c;
@@ -166,25 +167,26 @@ static inline int pfm_live_read(const struct pfm_live *page, unsigned i, int her
 }
 
 /*
- * Of libperfmonfs.
+ * Functions of libperfmonfs.
  *
- * pfm_live_permit(): makes RDPMC possible where the kernel permits it to processes that have mapped
- * a perf event (the file rdpmc is 1, which is its default), by such an event, which counts nothing.
- * It stays until the process ends or executes another program; a child of fork() has to call it
- * again. Returns 0; -1 with errno:
+ * pfm_live_permit() makes RDPMC possible where the kernel permits it to processes that have mapped
+ * a perf event (the file rdpmc is 1, the default): it maps an event that counts nothing. The effect
+ * lasts until the process ends or executes another program; a child of fork() has to call it again.
+ * Returns 0; -1 with errno:
  *   EACCES  perf_event_paranoid keeps this user from opening events
  *   ENOENT  the kernel's perf has no hardware counters here
  *   EPERM   the file rdpmc is 0
- *   others  of perf_event_open(2), mmap(2), pthread_create(3)
+ *   others  errors of perf_event_open(2), mmap(2), pthread_create(3)
  *
- * pfm_live_read_thread(): the counts of now of @n PMDs, whose indices in pmd[] are @index, without
- * a system call. @page must be that of a context on the calling thread. Returns 0; -1 with errno:
+ * pfm_live_read_thread() reads the current counts of @n PMDs, whose indices in pmd[] are @index,
+ * without a system call. @page must belong to a context on the calling thread. Returns 0; -1 with
+ * errno:
  *   EAGAIN  RDPMC cannot read them now: the context is stopped, or the kernel does not permit it.
  *           Read the PMDs, which gives the counts or the reason why there are none
  *   EIO     a count is lost; reading the PMD gives the reason
- * A switch that the daemon was kept from handling loses the count, but this function cannot tell
- * before the daemon knows. So read the PMDs by the daemon once at the end: if that is EIO, then
- * these counts were wrong.
+ * If the daemon was kept from handling a switch, the count is lost, but this function does not see
+ * that before the daemon knows. So read the PMDs through the daemon once at the end: if that fails
+ * with EIO, the earlier counts were wrong.
  */
 #ifdef __cplusplus
 extern "C" {

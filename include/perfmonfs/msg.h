@@ -16,24 +16,27 @@ enum {
 };
 #endif
 enum {
-	/* Only in perfmonfs, and not read from a clone, which has PFM_MSG_OVFL instead. Readers
-	 * skip records of a type that they do not support. */
-	PFM_MSG_LOST = 0x100,       /* @count messages were lost here, because the queue was full */
-	PFM_MSG_THROTTLE = 0x101,   /* more than config/overflow_rate_max overflows per second;
-				     monitoring is masked until restart */
-	PFM_MSG_COUNT_LOST = 0x102, /* the counts of PMDs were lost: they fail with EIO or ENXIO,
-				       and do not overflow, until they are written */
-	PFM_MSG_SMPL_DROPPED = 0x103, /* the kernel dropped samples for lack of room; the buffer's
-					 header counts them. Sent once */
-	PFM_MSG_GAP = 0x104, /* with the flag gaps: the thread ran uncounted, or others were counted
-				for it, and the counts of @pmds go on without that time. Sent once
-				per load; state and regs count the gaps */
+	/* Only in perfmonfs. A clone does not return these but PFM_MSG_OVFL instead. Readers should
+	 * skip records of types that they do not support. */
+	PFM_MSG_LOST = 0x100,     /* @count messages were lost here, because the queue was full */
+	PFM_MSG_THROTTLE = 0x101, /* more than config/overflow_rate_max overflows per second;
+				   monitoring is masked until restart */
+	/* the counts of PMDs were lost: reading them fails with EIO or ENXIO, and they do not
+	 * overflow, until they are written */
+	PFM_MSG_COUNT_LOST = 0x102,
+	/* the kernel dropped samples for lack of room; the buffer's header counts them. Sent
+	 * once */
+	PFM_MSG_SMPL_DROPPED = 0x103,
+	/* with the flag gaps: the thread ran uncounted, or other threads were counted for it; the
+	 * counts of @pmds go on without that time. Sent once per load; state and regs count the
+	 * gaps */
+	PFM_MSG_GAP = 0x104,
 };
 
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */
 
 struct pfm_msg {
-	/* pid, tid and ip are those that ran at the overflow; 0 if unknown. */
+	/* pid, tid and ip are what ran at the overflow; 0 if unknown. */
 	uint32_t type; /* PFM_MSG_* */
 	uint32_t pid;  /* process */
 	uint16_t set;  /* active event set */

@@ -16,7 +16,8 @@
 #include "base/slice.h"
 
 enum {
-	/* Rows, not logical numbers: as many as pmu_rows has bits. NetBurst has 63 PMCs. */
+	/* Limits of rows, not of logical numbers: as many as pmu_rows has bits. NetBurst has 63
+	 * PMCs. */
 	PMU_MAX_PMCS = 64,
 	PMU_MAX_PMDS = 64,
 	PMU_MAX_NUM = 320, /* Limit of logical numbers; PFM_MAX_PMCS of perfmon2. */
@@ -30,15 +31,15 @@ enum {
 	PMU_REQUIRE_PMCS = 3,
 	PMU_MAX_CONSTRAINTS = 32,
 	PMU_ESCRS = 8,           /* Event selects that a CCCR of NetBurst chooses from. */
-	PMU_NO_ROW = UINT16_MAX, /* Of an array of rows: none. */
+	PMU_NO_ROW = UINT16_MAX, /* No row, in an array of rows. */
 };
 
 /* A set of rows of pmu.pmcs, pmu.pmds or pmu.virtuals: a bit each. */
 typedef uint64_t pmu_rows;
 #define PMU_ALL_ROWS (~(pmu_rows)0)
 
-/* Logical numbers of virtual PMDs: the built-in ones, readings, then those that descriptions add.
- */
+/* Logical numbers of virtual PMDs: the built-in ones, readings of free-running registers, then the
+ * ones that descriptions add. */
 enum {
 	PMU_CLOCK = 256,
 	PMU_CPUTIME,
@@ -55,7 +56,7 @@ enum {
 	PMU_IRPERF,
 	PMU_FIRST_VIRTUAL = PMU_CLOCK, /* Numbers of actual PMDs are lower. */
 	PMU_FIRST_READING = PMU_TSC,
-	PMU_READINGS = PMU_IRPERF - PMU_TSC + 1, /* Their room is kept. */
+	PMU_READINGS = PMU_IRPERF - PMU_TSC + 1, /* Numbers reserved for readings. */
 	PMU_FIRST_FILE = 272,
 };
 
@@ -63,7 +64,7 @@ enum {
 enum pmu_space {
 	PMU_SPACE_MSR,  /* Model-specific registers. */
 	PMU_SPACE_PERF, /* Slots of the perf backend. */
-	/* Registers of the Itanium processor family, PMU_IPF_*: only the simulator has them. */
+	/* Registers of Itanium, PMU_IPF_*: only the simulator has them. */
 	PMU_SPACE_IPF,
 };
 
@@ -80,7 +81,7 @@ enum {
 enum pmu_scope {
 	PMU_SCOPE_THREAD, /* Each logical CPU has its own. */
 	PMU_SCOPE_CORE,
-	PMU_SCOPE_CCX, /* Those that share a last-level cache. */
+	PMU_SCOPE_CCX, /* CPUs that share a last-level cache. */
 	PMU_SCOPE_PACKAGE,
 	PMU_SCOPES,
 };
@@ -101,36 +102,37 @@ struct pmu_pmc {
 	uint64_t enable; /* Bits that start the counters of this selector; 0: see gate. */
 	uint64_t kernel; /* Bits that make counters count at kernel level. */
 	uint64_t user;   /* Bits that make counters count at user level; 0: not described. */
-	/* A value with all of these bits selects an event of several CPUs together, which is
-	 * counted whatever this CPU does and at which level; 0: none does. */
+	/* A value with all of these bits selects an event of several CPUs together, which counts
+	 * regardless of what this CPU does and at which level; 0: there are no such values. */
 	uint64_t wide;
-	bool node; /* Such events are those of a package, of which one CPU has each counter. */
-	/* Row of the PMC whose enable bits are required in addition. This is the own row, except on
-	 * P6, where the first selector gates both counters. */
+	bool node; /* Those events belong to a package, where one CPU has each counter. */
+	/* Row of the PMC whose enable bits are required in addition. It is this PMC's own row,
+	 * except on P6, where the first selector gates both counters. */
 	uint16_t gate;
-	/* It restricts what all counters count: it is in use with any of them, and has its default
-	 * unless it is written. */
+	/* It restricts what all counters count: it is in use whenever any of them is, and has its
+	 * default unless it is written. */
 	bool restricts;
-	/* 1 + the row of the PMC that makes it restrict, by another value than its default: it is
-	 * in use with that. 0: there is none. */
+	/* 1 + the row of the PMC that makes it restrict when that PMC has a value different from
+	 * its default; it is in use together with that PMC. 0: there is none. */
 	uint16_t with;
-	/* Bits by which other software uses the register for something else: it is not taken while
-	 * one of them is set. */
+	/* Bits that show that other software uses the register for something else: the PMC is not
+	 * taken while one of them is set. */
 	uint64_t busy;
-	/* Reserved bits that the PMU sets, as for an overflow: they are restored with the others,
-	 * and not compared. */
+	/* Reserved bits that the PMU itself sets, for example at an overflow: they are restored
+	 * with the others, but not compared. */
 	uint64_t latched;
 	bool shared; /* Has fields of several users: only updated, never written as a whole. */
 	enum pmu_scope scope;
-	/* Of a CCCR of NetBurst: the bits whose value i chooses the PMC of row escr[i], which
-	 * selects event and levels; PMU_NO_ROW: there is none. 0: this is no CCCR. */
+	/* In a CCCR of NetBurst, the bits whose value i chooses the PMC of row escr[i], which
+	 * selects event and levels; PMU_NO_ROW: there is none. 0: this PMC is not a CCCR. */
 	uint64_t escr_select;
 	uint16_t escr[PMU_ESCRS];
 	/* Bits that the CPU sets when the counter wraps. They are reserved: each write clears them,
-	 * and what they hold tells nothing of another user. */
+	 * and their value says nothing about another user. */
 	uint64_t ovf;
-	/* Bits that are kernel and user, in this order, of the second thread of a core, and
-	 * reserved. The msr backend exchanges both on the CPUs that are such threads. 0: none. */
+	/* Bits that are kernel and user, in this order, for the second thread of a core; they are
+	 * reserved. On CPUs that are second threads, the msr backend exchanges them with the first
+	 * thread's bits. 0: none. */
 	uint64_t second;
 };
 
@@ -139,8 +141,8 @@ struct pmu_pmd {
 	char name[PMU_NAME];
 	uint16_t num; /* Logical number. */
 	uint16_t pmc; /* Row of the selecting PMC. */
-	/* Bits of this PMC that concern the counter, including reserved ones. If one of them is not
-	 * as last written, another user has taken the counter. */
+	/* Bits of this PMC that concern the counter, including reserved ones. If one of them
+	 * differs from what was last written, another user has taken the counter. */
 	uint64_t field;
 	uint32_t addr;  /* Register to read. */
 	uint32_t waddr; /* Register to write: Intel's full-width alias, or addr. */
@@ -148,19 +150,18 @@ struct pmu_pmd {
 	uint8_t width;  /* Bits that count, 1 to 64. */
 	int8_t global;  /* Bit in the global control; -1: none. */
 	int64_t rdpmc;  /* Index for the RDPMC instruction; -1: none. */
-	/* It does not count, and never overflows: its value is what the PMU wrote to it last, as an
-	 * address. */
+	/* It does not count and never overflows: its value is the last one that the PMU wrote to
+	 * it, such as an address. */
 	bool buffer;
 	enum pmu_scope scope;
-	bool twice; /* The CPU may lose a write: each is made twice. */
-	/* Counts in a memory controller: 1 + its number in the package; 0: it does not, or the
-	 * controller is not known. */
+	bool twice; /* The CPU may lose a write, so each write is done twice. */
+	/* For a counter in a memory controller, 1 + the controller's number in the package; 0: not
+	 * in a memory controller, or in an unknown one. */
 	uint8_t umc;
 };
 
-/* Of the PMCs of a set, @n rows, one must have one of these bits: without them, the PMU counts
- * wrong.
- */
+/* At least one of these bits of the PMCs in @n rows must be set in an event set; otherwise the PMU
+ * miscounts. */
 struct pmu_require {
 	unsigned n;
 	uint16_t pmc[PMU_REQUIRE_PMCS];
@@ -168,9 +169,9 @@ struct pmu_require {
 };
 
 /*
- * Of the selectors of one counter of each CPU, those alone that @pmcs names count the events from
- * @first to @last: bits 7:0, or one event with its unit mask, bits 15:0, which is over 0xff. The
- * first constraint that names an event decides.
+ * Only the selectors in @pmcs can count the events from @first to @last. These are values of bits
+ * 7:0, or one event with its unit mask, bits 15:0, which is over 0xff. Applies to selectors of one
+ * counter that each CPU has for itself. The first constraint that names an event decides.
  */
 struct pmu_constraint {
 	uint16_t first, last;
@@ -185,10 +186,11 @@ enum pmu_virtual_kind {
 	PMU_VIRTUAL_LOAD,        /* One-minute average, times 1000. */
 	PMU_VIRTUAL_TEMPERATURE, /* The number in @path, in millidegrees Celsius. */
 	PMU_VIRTUAL_PROCESS,     /* Number of the process that runs. */
-	PMU_VIRTUAL_ELAPSED,     /* Nanoseconds since monitoring was started, or as it took. */
-	PMU_VIRTUAL_THREAD,      /* Number of the thread that runs. */
-	PMU_VIRTUAL_READING,     /* A register of the CPU that counts by itself. */
-	PMU_VIRTUAL_FILE,        /* The number in @path, from a description file. */
+	/* Nanoseconds since monitoring was started or, once stopped, that it took. */
+	PMU_VIRTUAL_ELAPSED,
+	PMU_VIRTUAL_THREAD,  /* Number of the thread that runs. */
+	PMU_VIRTUAL_READING, /* A free-running register of the CPU. */
+	PMU_VIRTUAL_FILE,    /* The number in @path, from a description file. */
 };
 
 /*
@@ -200,17 +202,18 @@ struct pmu_virtual {
 	uint16_t num; /* Logical number. */
 	enum pmu_virtual_kind kind;
 	char path[PMU_PATH]; /* "" if the kind has no file. */
-	uint8_t free;        /* Of a reading: row of pmu.frees. */
+	uint8_t free;        /* For PMU_VIRTUAL_READING, the row in pmu.frees. */
 };
 
-/* What one count of a free register is. Of energy, the number of joules is found out at detection.
- */
+/* The unit of a count of a free-running register. For energy, detection finds out the number of
+ * joules. */
 enum pmu_unit {
-	PMU_UNIT_TICKS,     /* Of the time-stamp counter, or cycles of the core. */
-	PMU_UNIT_EVENTS,    /* Of what the register is named for. */
-	PMU_UNIT_DEGREES,   /* Not counts, but degrees Celsius below the limit: the value now. */
+	PMU_UNIT_TICKS,  /* Ticks of the time-stamp counter, or core cycles. */
+	PMU_UNIT_EVENTS, /* Events that the register is named for. */
+	/* Not a count: the current number of degrees Celsius below the limit. */
+	PMU_UNIT_DEGREES,
 	PMU_UNIT_RAPL,      /* 2^-n joules, n in bits 12:8 of MSR 0x606. */
-	PMU_UNIT_RAPL_ATOM, /* 2^n microjoules, n likewise. */
+	PMU_UNIT_RAPL_ATOM, /* 2^n microjoules, n in bits 12:8 of MSR 0x606. */
 	PMU_UNIT_RAPL_16,   /* 2^-16 joules, whatever 0x606 says. */
 	PMU_UNIT_RAPL_0,    /* 1 joule. */
 	PMU_UNIT_RAPL_AMD,  /* 2^-n joules, n in bits 12:8 of MSR 0xc0010299. */
@@ -222,18 +225,20 @@ static inline bool pmu_unit_is_energy(enum pmu_unit unit)
 	return unit >= PMU_UNIT_RAPL;
 }
 
-/* The power that no package exceeds, and the rate of events: how soon a register may wrap. */
+/* Assumed upper limits of a package's power and of event rates, from which the time until a
+ * register may wrap follows. */
 enum { PMU_FREE_WATTS = 2000, PMU_FREE_EVENTS_PER_S = 1000000 };
 
-/* A register that counts, or shows something, by itself. It is read and never written. */
+/* A free-running register: it counts, or shows a value, without being programmed. It is read and
+ * never written. */
 struct pmu_free {
 	char name[PMU_NAME];
 	uint32_t addr;
 	uint8_t shift, width; /* The value is the @width bits from bit @shift on. */
-	uint64_t valid;       /* Without all of these bits it has no value. */
+	uint64_t valid;       /* All of these bits must be set; otherwise there is no value. */
 	enum pmu_unit unit;
 	enum pmu_scope scope;
-	/* Of energy: a count is @uj / 2^@uj_shift microjoules. */
+	/* Energy only: a count is @uj / 2^@uj_shift microjoules. */
 	uint64_t uj;
 	uint8_t uj_shift;
 };
@@ -241,9 +246,9 @@ struct pmu_free {
 /* An event that the backend defines. For hardware events, use libpfm4. */
 struct pmu_event {
 	const char *name;
-	uint64_t value; /* Of a PMC, enabled, at user and kernel level. */
+	uint64_t value; /* The value of a PMC that counts it, enabled at user and kernel level. */
 	const char *desc;
-	bool both_levels; /* It cannot be counted at one level alone. */
+	bool both_levels; /* It cannot be counted at one level only. */
 };
 
 /* Intel: kinds of cores, bits 31:24 of CPUID.1AH:EAX. */
@@ -259,8 +264,8 @@ struct pmu {
 	struct pmu_pmd pmds[PMU_MAX_PMDS];
 	struct pmu_event events[PMU_MAX_EVENTS];
 	struct pmu_virtual virtuals[PMU_MAX_VIRTUALS]; /* In rising order of num. */
-	/* Those of the CPU that was examined; of a description that was not applied to a CPU, those
-	 * of its own lines. */
+	/* Free-running registers of the CPU that was examined. In a description not yet applied to
+	 * a CPU, they come from its own lines. */
 	struct pmu_free frees[PMU_MAX_FREES];
 	unsigned nrequires;
 	struct pmu_require requires[PMU_MAX_REQUIRES];
@@ -273,13 +278,14 @@ struct pmu {
 	uint32_t status;
 	uint32_t clear;    /* Write-only: clears the bits in status that are written as 1. */
 	uint64_t max_rate; /* Upper limit of events per second of any counter. */
-	/* Intel: CPUID.1AH:EAX, which is another number for each kind of core that one processor
-	 * has; 0: not known. Other CPUs: 0. */
+	/* Intel: CPUID.1AH:EAX, which differs for each kind of core of a processor; 0: not known.
+	 * Other CPUs: 0. */
 	uint32_t core;
-	/* Of a description in struct pmu_types; otherwise empty. */
-	char type[PMU_NAME]; /* The type's name; of a set of types, their names with + between. */
-	unsigned types;      /* The set of types whose CPUs it applies to: a bit each. */
-	/* Rows of registers that these lack. They have no address, and keep their defaults. */
+	/* Fields from here on are for descriptions in struct pmu_types, and otherwise empty. */
+	char type[PMU_NAME]; /* The type's name; for a set of types, their names with + between. */
+	unsigned types;      /* The types whose CPUs it applies to, one bit each. */
+	/* Rows of registers that CPUs of these types lack. They have no address, and keep their
+	 * defaults. */
 	pmu_rows lacks_pmcs, lacks_pmds;
 	pmu_rows lacks_frees; /* Rows of free registers that CPUs of these types lack. */
 };
@@ -289,23 +295,24 @@ enum { PMU_MAX_TYPES = 4 };
 struct pmu_types {
 	unsigned n;
 	/*
-	 * By the set of types. Of one type: what its CPUs have. Of several: what they have in
-	 * common, with the same meaning, narrower where they differ. 0: the registers of all types,
-	 * by logical number, as a context has them before it is loaded; with what any type allows.
+	 * Indexed by the set of types. One type: what its CPUs have. Several: what they have in
+	 * common, with the same meaning, narrower where they differ. 0: the union of all types'
+	 * registers by logical number, as a context has them before it is loaded, with everything
+	 * that any type allows.
 	 */
 	struct pmu of[];
 };
 
 /*
  * Describes @n types of CPUs, 2 to PMU_MAX_TYPES; freed by free(). ENODEV and a sentence if they
- * have too many registers together, or other defaults for one.
+ * have too many registers together, or different defaults for one.
  */
 int pmu_types_new(const struct pmu *const raw[], unsigned n, struct pmu_types **out, struct err *e);
 
-/* Two CPUs with these PMUs are of one type. */
+/* Whether two CPUs with these PMUs are of one type. */
 bool pmu_same(const struct pmu *a, const struct pmu *b);
 
-/* CPUs with the PMU @cpu can be programmed with @desc, both of one machine. */
+/* Whether CPUs with the PMU @cpu can be programmed with @desc. Both are of one machine. */
 static inline bool pmu_applies(const struct pmu *desc, const struct pmu *cpu)
 {
 	return (desc->types & cpu->types) == cpu->types;
@@ -319,45 +326,45 @@ int pmu_find_pmc(const struct pmu *pmu, unsigned num);
 int pmu_find_pmd(const struct pmu *pmu, unsigned num);
 int pmu_find_virtual(const struct pmu *pmu, unsigned num);
 
-/* By logical number, a bit each: the PMCs that count what @value selects in the PMC of row @p. All,
- * where there is no constraint. */
+/* The PMCs that can count the event that @value selects in the PMC of row @p: one bit per logical
+ * number. All bits are set if there is no constraint. */
 uint64_t pmu_event_pmcs(const struct pmu *pmu, unsigned p, uint64_t value);
 
 /* The type and index of actual register @addr, as PFM_REG_TYPE_* and reg_index (specification
  * 3.1.13): "msr", "perf", "pmc", "pmd", "ibr" or "dbr". */
 const char *pmu_reg_type(const struct pmu *pmu, uint32_t addr);
 
-/* The word of the tree for a scope: cpu, core, ccx or package. */
+/* The name of a scope in the tree: cpu, core, ccx or package. */
 const char *pmu_scope_word(enum pmu_scope scope);
 uint32_t pmu_reg_index(const struct pmu *pmu, uint32_t addr);
 
-/* It is about the thread that runs: without one there is no value. */
+/* The value is about the running thread: without one, there is no value. */
 bool pmu_virtual_needs_thread(const struct pmu_virtual *v);
-/* It is a number in a file, and reading that may take as long as a device takes. */
+/* The value is a number in a file; reading it may take as long as a device takes. */
 bool pmu_virtual_is_file(const struct pmu_virtual *v);
-/* It is about the CPU that a context is loaded on. */
+/* The value is about the CPU that a context is loaded on. */
 bool pmu_virtual_needs_cpu(const struct pmu_virtual *v);
-/* It counts what the CPU does at all levels: the right to count at kernel level is needed. */
+/* It counts what the CPU does at all levels, so it requires the right to count at kernel level. */
 bool pmu_virtual_counts_kernel(const struct pmu_virtual *v);
 
 /* The row of the event select that CCCR row @p with @value chooses; -1: none. */
 int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value);
 
-/* The event of that name, or NULL. */
+/* The event with that name, or NULL. */
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);
-/* The event that @value of PMC row @p selects at any level, or NULL: it has no name. */
+/* The event that @value of PMC row @p selects at any level; NULL: it has no name. */
 const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value);
 
-/* Nanoseconds in which @reg does not wrap; UINT64_MAX: it never does. */
+/* Nanoseconds during which @reg is certain not to wrap; UINT64_MAX: it never wraps. */
 uint64_t pmu_free_wrap_ns(const struct pmu_free *reg);
 
 /* Adds the built-in virtual PMDs of this machine to a description without virtual PMDs. */
 void pmu_add_virtuals(struct pmu *pmu);
 
 /*
- * Opens the file of a virtual PMD. All users see its contents, and trust them: EPERM unless it is a
- * regular file of root or the daemon's user that all may read and others may not write. ELOOP: it
- * is a symbolic link.
+ * Opens the file of a virtual PMD. All users see its contents and trust them, so it must be a
+ * regular file of root or the daemon's user that all may read and others may not write: otherwise
+ * EPERM. ELOOP: it is a symbolic link.
  */
 int pmu_virtual_open(const struct pmu_virtual *v, struct err *e);
 
@@ -374,8 +381,8 @@ uint64_t pmu_enable_bits(const struct pmu *pmu, uint32_t addr);
  */
 int pmu_validate(const struct pmu *pmu, struct err *e);
 
-/* Receives a mistake in the line @line of a description, from 1 on; what is missing in the whole is
- * told of the line "pmu". */
+/* Receives a mistake in line @line of a description, counted from 1. Something missing from the
+ * whole description is reported for the line "pmu". */
 typedef void pmu_tell(void *arg, unsigned line, const char *text);
 
 /* Parses the text form of a description, for --pmu=FILE. EINVAL, ERANGE with the line's number. */

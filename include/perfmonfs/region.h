@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts of named parts of a program, which `pfm stat --regions` shows: pfm_region_begin(3). Link
- * with -lperfmonfs. Without pfm, both functions do nothing and return 0.
+ * Counts of named regions of a program, which `pfm stat --regions` shows: see pfm_region_begin(3).
+ * Link with -lperfmonfs. Without pfm, both functions do nothing and return 0.
  */
 #ifndef PERFMONFS_REGION_H
 #define PERFMONFS_REGION_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory by which `pfm stat --regions` tells a program what to count, and by which its threads
- * tell what they have counted. PFM_REGIONS in the environment names the file. Counts are there as
- * soon as a region ends, so that those of a program that is killed are known.
+ * Memory in which `pfm stat --regions` tells a program what to count, and in which the program's
+ * threads store their counts. PFM_REGIONS in the environment names the file. Counts are stored as
+ * soon as a region ends, so they survive a program that is killed.
  *
- * This is between libperfmonfs and pfm of the same version, and no interface for others.
+ * Private to libperfmonfs and pfm of the same version: not an interface for other programs.
  */
 #ifndef PERFMONFS_REGION_TABLE_H
 #define PERFMONFS_REGION_TABLE_H
@@ -20,7 +20,7 @@ enum {
 	PFM_REGION_REGS = 4096,    /* bytes of the registers */
 	PFM_REGION_SENTENCE = 248, /* bytes of a reason */
 	PFM_REGION_MAX = 64,       /* regions of a thread */
-	PFM_REGION_THREADS = 1024, /* that have regions at a time */
+	PFM_REGION_THREADS = 1024, /* threads that have regions at a time */
 };
 
 /* Why there is no count. The errno is written last. */
@@ -29,20 +29,20 @@ struct pfm_region_loss {
 	char sentence[PFM_REGION_SENTENCE];
 };
 
-/* A region in one thread, or in several, one after the other. */
+/* A region in one thread, or in several threads, one after another. */
 struct pfm_region {
 	char name[PFM_REGION_NAME];
-	uint64_t calls;     /* that have ended */
-	uint64_t open;      /* 1: it has begun, and not ended */
-	uint64_t abandoned; /* calls within which threads have ended */
-	uint64_t time_ns;   /* CLOCK_MONOTONIC, of those that have ended */
+	uint64_t calls;     /* calls that have ended */
+	uint64_t open;      /* 1: it has begun and not ended */
+	uint64_t abandoned; /* calls during which the thread ended */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC time of the calls that have ended */
 	uint64_t counts[PFM_REGION_PMDS];
 	uint64_t begin_ns;
 	uint64_t begin[PFM_REGION_PMDS];
-	struct pfm_region_loss loss; /* of a call that has ended or not */
+	struct pfm_region_loss loss; /* in any call, ended or not */
 };
 
-/* Of a thread. When that ends, another thread goes on with it. */
+/* The regions of a thread. When the thread ends, another thread goes on with them. */
 struct pfm_region_thread {
 	uint32_t taken;
 	uint32_t used; /* elements of regions[] */
@@ -50,15 +50,15 @@ struct pfm_region_thread {
 };
 
 struct pfm_region_table {
-	/* By pfm, before the program starts. */
+	/* Written by pfm before the program starts. */
 	uint32_t version;
 	uint32_t npmds;
-	uint16_t pmds[PFM_REGION_PMDS]; /* logical numbers, of set 0 */
+	uint16_t pmds[PFM_REGION_PMDS]; /* logical numbers in set 0 */
 	uint32_t live;                  /* RDPMC may be possible */
-	char mount[PFM_REGION_NAME];    /* its path for the program */
+	char mount[PFM_REGION_NAME];    /* path of the mount for the program */
 	char regs[PFM_REGION_REGS];     /* for the file `regs` */
-	/* By the program: the first failure of a thread that has no counts. */
-	uint32_t failing; /* 1: this is taken */
+	/* Written by the program: the first failure of a thread that has no counts. */
+	uint32_t failing; /* 1: @failure is taken */
 	struct pfm_region_loss failure;
 	struct pfm_region_thread threads[PFM_REGION_THREADS];
 };

@@ -17,13 +17,15 @@ struct hw;
 
 #define HW_DEFAULT_MODEL "intel_v4"
 
-/* Name @i of the modelled processors, and a line about its counters; NULL after the last name. */
+/* The name of modelled processor @i; NULL after the last one. The second function returns a line
+ * about its counters. */
 const char *hw_model_name(unsigned i);
 const char *hw_model_counters(unsigned i);
-/* It has MSRs, and not other registers at the addresses of this interface (enum pmu_space). */
+/* Whether model @i has MSRs, rather than other registers, at the addresses of this interface (enum
+ * pmu_space). */
 bool hw_model_has_msrs(unsigned i);
 bool hw_has_msrs(const struct hw *hw);
-/* The name of its PMU's description. */
+/* The name of the description of the model's PMU. */
 const char *hw_description(const struct hw *hw);
 
 /*
@@ -34,7 +36,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e);
 void hw_free(struct hw *hw);
 unsigned hw_cpus(const struct hw *hw);
 
-/* These return what the msr driver does: 0, -EIO (#GP), -ENXIO (offline or no such CPU). */
+/* The results are those of the msr driver: 0, -EIO (#GP), -ENXIO (offline or no such CPU). */
 int hw_rdmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
 int hw_wrmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value);
 int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
@@ -48,7 +50,7 @@ bool hw_online(struct hw *hw, unsigned cpu);
 void hw_advance(struct hw *hw, uint64_t ns);
 uint64_t hw_now(struct hw *hw);
 
-/* From now on, time also passes by itself: it is @clock(), unless hw_advance() is ahead of that. */
+/* From now on, time is @clock(), unless hw_advance() is ahead of that. */
 void hw_set_clock(struct hw *hw, uint64_t (*clock)(void));
 
 /*

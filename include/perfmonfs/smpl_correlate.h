@@ -7,7 +7,8 @@
  *
  * A full buffer and restart work as in "default". An event is lost if it would leave no room for
  * the largest sample; then the next sample makes the buffer full. Events are also lost while the
- * buffer is full. If hdr_lost_events has grown, read /proc. Gaps (see hdr_source) are events, too.
+ * buffer is full. If hdr_lost_events has grown, read /proc. A gap (see hdr_source) is an event,
+ * too.
  */
 #ifndef PERFMONFS_SMPL_CORRELATE_H
 #define PERFMONFS_SMPL_CORRELATE_H
@@ -57,9 +58,10 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_lost_events;     /* events lost because there was no room */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-	uint32_t hdr_buf_flags;       /* these three only in "profile": PFM_STACK_SMPL_* */
-	uint32_t hdr_max_frames;      /* of a sample, without markers */
-	uint32_t hdr_num_pmds;        /* most values of a sample */
+	/* PFM_STACK_SMPL_*; this and the next two only in "profile" */
+	uint32_t hdr_buf_flags;
+	uint32_t hdr_max_frames; /* most frames of a sample, without markers */
+	uint32_t hdr_num_pmds;   /* most values of a sample */
 	uint32_t hdr_reserved1;
 	uint64_t hdr_reserved[1];
 } pfm_correlate_smpl_hdr_t;
@@ -73,12 +75,13 @@ typedef struct pfm_correlate_smpl_event {
 	uint32_t pid; /* process */
 	uint32_t tid;
 	uint64_t tstamp;           /* CLOCK_MONOTONIC, ns */
-	uint64_t addr, len, pgoff; /* of MMAP; else 0 */
-	char name[];               /* with one NUL or more, up to rec_size */
+	uint64_t addr, len, pgoff; /* for MMAP; otherwise 0 */
+	char name[];               /* padded with one or more NULs up to rec_size */
 } pfm_correlate_smpl_event_t;
 
 typedef struct pfm_correlate_smpl_gap {
-	uint64_t gaps; /* hdr_source.gaps: samples after the record before may be missing */
+	/* hdr_source.gaps; samples may be missing between the previous record and this one */
+	uint64_t gaps;
 } pfm_correlate_smpl_gap_t;
 
 #endif

@@ -24,12 +24,12 @@
 #define PFM_DFL_SMPL_VERSION_MIN 0U
 #define PFM_DFL_SMPL_VERSION     ((PFM_DFL_SMPL_VERSION_MAJ << 16) | PFM_DFL_SMPL_VERSION_MIN)
 
-/* buf_flags (3.6.2; not in kernels); one of them at most. */
+/* buf_flags (3.6.2; not in kernels); at most one of them. */
 enum {
 	PFM_DFL_SMPL_NO_HDR = 1,  /* samples have no entry */
 	PFM_DFL_SMPL_IIP_HDR = 2, /* the entry is only the ip, 64 bits */
-	/* Overflows that one poll has found are one sample, with their number in ovfl_count.
-	 * Without it, each overflow has a sample, as in kernels. Only in perfmonfs. */
+	/* All overflows that one poll finds are one sample, with their number in ovfl_count.
+	 * Without this flag, each overflow has a sample, as in kernels. Only in perfmonfs. */
 	PFM_DFL_SMPL_COMPACT = 4
 };
 
@@ -41,20 +41,23 @@ typedef struct pfm_dfl_smpl_arg {
 } pfm_dfl_smpl_arg_t;
 
 typedef struct pfm_dfl_smpl_hdr {
-	uint64_t hdr_count;         /* samples in the buffer */
-	uint64_t hdr_cur_offs;      /* offset of the next sample in the buffer */
-	uint64_t hdr_overflows;     /* how often the buffer became full */
-	uint64_t hdr_buf_size;      /* bytes, with this header */
-	uint64_t hdr_min_buf_space; /* bytes of the largest sample; with less left, it is full */
-	uint32_t hdr_version;       /* PFM_DFL_SMPL_VERSION */
+	uint64_t hdr_count;     /* samples in the buffer */
+	uint64_t hdr_cur_offs;  /* offset of the next sample in the buffer */
+	uint64_t hdr_overflows; /* how often the buffer became full */
+	uint64_t hdr_buf_size;  /* bytes, with this header */
+	/* bytes of the largest sample; with less left, the buffer is full */
+	uint64_t hdr_min_buf_space;
+	uint32_t hdr_version; /* PFM_DFL_SMPL_VERSION */
 	uint32_t hdr_buf_flags;
 	/* Overflows lost because the buffer was full. Restart does not reset it. Reserved in
 	 * kernels. */
 	uint64_t hdr_lost;
-	uint64_t hdr_counts_lost; /* counts lost: from then on, samples are missing. Likewise. */
-	pfm_smpl_source_t hdr_source; /* how overflows are found. Likewise. */
-	/* The last gap in the buffer (see hdr_source.gaps) is before this sample, counted from 1.
-	 * The sample may not have come yet. 0: there is none. Reserved in kernels. */
+	/* counts lost: from then on, samples are missing. Reserved in kernels. */
+	uint64_t hdr_counts_lost;
+	pfm_smpl_source_t hdr_source; /* how overflows are found. Reserved in kernels. */
+	/* Number, from 1, of the sample that follows the last gap in the buffer (see
+	 * hdr_source.gaps). That sample may not have been taken yet. 0: there is no gap. Reserved
+	 * in kernels. */
 	uint64_t hdr_gap;
 	uint64_t hdr_reserved[3];
 } pfm_dfl_smpl_hdr_t;

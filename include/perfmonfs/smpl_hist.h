@@ -5,9 +5,9 @@
  * weight 0 are empty.
  *
  * It never masks monitoring. It notifies once, when hdr_notify_at entries are in use. Restart
- * clears the table, with samples that the tool has not read yet; use stop first to read all. To
- * read during monitoring, read hdr_clears before and after: the entries are consistent if it is
- * even and unchanged. Read the weight of an entry first, with acquire semantics.
+ * clears the table, including samples that the tool has not read yet; stop first to read them all.
+ * To read during monitoring, read hdr_clears before and after: the entries are consistent if
+ * hdr_clears is even and unchanged. Read the weight of an entry first, with acquire semantics.
  */
 #ifndef PERFMONFS_SMPL_HIST_H
 #define PERFMONFS_SMPL_HIST_H
@@ -47,7 +47,7 @@ typedef struct pfm_hist_smpl_hdr {
 
 typedef struct pfm_hist_smpl_entry {
 	uint64_t weight;  /* overflows; 0 if the entry is empty */
-	uint64_t samples; /* polls that found overflows, which is the statistical sample size */
+	uint64_t samples; /* polls that found overflows: the statistical sample size */
 	uint64_t ip;
 	uint32_t pid; /* process */
 	uint16_t set;

@@ -46,7 +46,7 @@ typedef struct pfm_nway_smpl_arg {
 } pfm_nway_smpl_arg_t;
 
 typedef struct pfm_nway_smpl_part {
-	uint64_t part_seq;   /* sequence number of its contents, from 1 */
+	uint64_t part_seq;   /* sequence number of the part's contents, from 1 */
 	uint64_t part_count; /* samples */
 	uint64_t part_bytes; /* bytes of the samples */
 	uint32_t part_state; /* PFM_NWAY_PART_* */
@@ -59,14 +59,14 @@ typedef struct pfm_nway_smpl_hdr {
 	uint64_t hdr_lost_samples; /* samples in these parts */
 	uint64_t hdr_lost;         /* overflows lost because all parts were full */
 	uint64_t hdr_buf_size;     /* bytes, with header and records */
-	uint64_t hdr_parts_offs;   /* offset of part 0; part N is N * hdr_part_size further */
+	uint64_t hdr_parts_offs;   /* offset of part 0; part N is N * hdr_part_size later */
 	uint64_t hdr_part_size;    /* bytes */
 	uint64_t
 		hdr_min_buf_space; /* bytes of the largest sample; with less left, a part is full */
 	uint32_t hdr_version;      /* PFM_NWAY_SMPL_VERSION */
 	uint32_t hdr_buf_flags;
 	uint32_t hdr_nparts;
-	uint32_t hdr_cur;  /* part that is filled, or was last */
+	uint32_t hdr_cur;  /* part being filled, or filled last */
 	uint32_t hdr_tool; /* part that restart frees if it is full; only restart changes it */
 	uint32_t hdr_reserved1;
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampling format "profile": the records of "correlate", in which each sample is one of
- * "stack", a PFM_CORRELATE_STACK. So a tool has all that it needs to name the functions of a call
- * chain, also of processes that have ended. Header and records are those of smpl_correlate.h; the
- * argument is a pfm_stack_smpl_arg_t.
+ * The sampling format "profile": the records of "correlate", but each sample is a sample of
+ * "stack", in a record of type PFM_CORRELATE_STACK. A tool thus has everything it needs to name the
+ * functions of a call chain, even for processes that have ended. Header and records are defined in
+ * smpl_correlate.h; the argument is a pfm_stack_smpl_arg_t.
  */
 #ifndef PERFMONFS_SMPL_PROFILE_H
 #define PERFMONFS_SMPL_PROFILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How overflows were found, and their instruction pointers: a part of the header of each buffer. It
- * takes words that were reserved, and were 0.
+ * How overflows and their instruction pointers were found: a part of each buffer's header. It takes
+ * words that used to be reserved, and 0.
  */
 #ifndef PERFMONFS_SMPL_SOURCE_H
 #define PERFMONFS_SMPL_SOURCE_H
@@ -11,19 +11,23 @@
 enum {
 	PFM_SMPL_UNKNOWN,   /* Monitoring has not started yet, or an older daemon wrote it. */
 	PFM_SMPL_INTERRUPT, /* The overflow itself was the interrupt that recorded the sample. */
-	PFM_SMPL_POLL       /* A clock's interrupt recorded the address, and reading the counters
-			     * after it found the overflow. */
+	/* A timer interrupt recorded the address; the overflow was found by reading the counters
+	 * after it. */
+	PFM_SMPL_POLL
 };
 
 typedef struct pfm_smpl_source {
-	uint32_t precise;   /* PFM_SMPL_* */
-	uint32_t skew_ns;   /* The overflow was at most this long before the sample's address. */
-	uint64_t dropped;   /* Samples that the kernel dropped for lack of room. The next sample's
-			     * number of overflows includes theirs. */
-	uint64_t throttled; /* How often the kernel has stopped a counter that overflowed too often.
-			     * Its count is lost from then on. */
-	uint64_t gaps; /* How often samples may be missing, as the thread ran uncounted (flag gaps),
-			* or the context had yielded (background). Where: hdr_gap, part_gap. */
+	uint32_t precise; /* PFM_SMPL_* */
+	uint32_t skew_ns; /* The overflow was at most this long before the sample's address. */
+	/* Samples that the kernel dropped for lack of room. The next sample's number of overflows
+	 * includes theirs. */
+	uint64_t dropped;
+	/* How often the kernel stopped a counter because it overflowed too often. The count is lost
+	 * from then on. */
+	uint64_t throttled;
+	/* How often samples may be missing because the thread ran uncounted (flag gaps) or the
+	 * context had yielded (background). hdr_gap and part_gap say where. */
+	uint64_t gaps;
 } pfm_smpl_source_t;
 
 #endif

@@ -2,19 +2,19 @@
 /*
  * The sampling format "stack": the samples of "default", each with the call chain of the
  * interrupted thread. The buffer is a header and hdr_count samples up to hdr_cur_offs. A sample is
- * an entry, the 64-bit values of npmds PMDs in increasing order, and nframes frames. The next one
- * follows it: pfm_stack_smpl_size().
+ * an entry, the 64-bit values of npmds PMDs in increasing order, and nframes frames. The next
+ * sample follows directly: see pfm_stack_smpl_size().
  *
- * Frames are addresses, from the innermost function to the outermost; but those from
- * PFM_STACK_MARKER on are markers. Each marker tells the level of the frames after it, up to the
- * next one; the values are the kernel's PERF_CONTEXT_*. The first frame is a marker, the second is
+ * Frames are addresses, from the innermost function to the outermost, except that values from
+ * PFM_STACK_MARKER on are markers. A marker gives the level of the frames after it, up to the next
+ * marker; the values are the kernel's PERF_CONTEXT_*. The first frame is a marker, the second is
  * the instruction pointer. The frames after that are return addresses: look up ADDRESS - 1. The
  * kernel's part comes before the user's. User frames are found by frame pointers: programs compiled
- * without them have few or wrong ones, and a function that has not yet set up its frame, or has
- * none, hides its caller.
+ * without frame pointers have few frames or wrong ones, and a function that has not yet set up its
+ * frame, or has none, hides its caller.
  *
- * Kernel addresses are left out, with their marker, unless the user that has loaded the context may
- * count at kernel level.
+ * Kernel addresses and their marker are left out unless the user that loaded the context may count
+ * at kernel level.
  *
  * A full buffer and restart work as in "default". Load hdr_count first, with acquire semantics.
  */
@@ -40,7 +40,7 @@ enum {
 	PFM_STACK_MAX_MARKERS = 4,
 };
 
-/* Markers: frames from PFM_STACK_MARKER on. */
+/* Markers are the values from PFM_STACK_MARKER on. */
 #define PFM_STACK_MARKER     ((uint64_t)-4095)
 #define PFM_STACK_HYPERVISOR ((uint64_t)-32)
 #define PFM_STACK_KERNEL     ((uint64_t)-128)
@@ -49,30 +49,32 @@ enum {
 /* buf_flags */
 enum {
 	PFM_STACK_SMPL_NO_KERNEL = 1, /* without kernel frames */
-	PFM_STACK_SMPL_NO_USER = 2,   /* without user frames; not with NO_KERNEL */
+	PFM_STACK_SMPL_NO_USER = 2,   /* without user frames; not together with NO_KERNEL */
 };
 
 typedef struct pfm_stack_smpl_arg {
 	uint64_t buf_size; /* bytes, with the header */
 	uint32_t buf_flags;
-	uint32_t max_frames; /* of a sample, without markers: 1 to PFM_STACK_MAX_FRAMES */
-	uint32_t num_pmds;   /* set by fmt_validate */
+	/* most frames of a sample, without markers: 1 to PFM_STACK_MAX_FRAMES */
+	uint32_t max_frames;
+	uint32_t num_pmds; /* set by fmt_validate */
 	uint32_t reserved1;
 	uint64_t reserved[5];
 } pfm_stack_smpl_arg_t;
 
 typedef struct pfm_stack_smpl_hdr {
-	uint64_t hdr_count;         /* samples in the buffer */
-	uint64_t hdr_cur_offs;      /* offset of the next sample in the buffer */
-	uint64_t hdr_overflows;     /* how often the buffer became full */
-	uint64_t hdr_buf_size;      /* bytes, with this header */
-	uint64_t hdr_min_buf_space; /* bytes of the largest sample; with less left, it is full */
-	uint32_t hdr_version;       /* PFM_STACK_SMPL_VERSION */
+	uint64_t hdr_count;     /* samples in the buffer */
+	uint64_t hdr_cur_offs;  /* offset of the next sample in the buffer */
+	uint64_t hdr_overflows; /* how often the buffer became full */
+	uint64_t hdr_buf_size;  /* bytes, with this header */
+	/* bytes of the largest sample; with less left, the buffer is full */
+	uint64_t hdr_min_buf_space;
+	uint32_t hdr_version; /* PFM_STACK_SMPL_VERSION */
 	uint32_t hdr_buf_flags;
 	uint64_t hdr_lost;            /* overflows lost because the buffer was full */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows and stacks are found */
-	uint32_t hdr_max_frames;      /* of a sample, without markers */
+	uint32_t hdr_max_frames;      /* most frames of a sample, without markers */
 	uint32_t hdr_num_pmds;        /* most values of a sample */
 	uint64_t hdr_gap;             /* as in "default" */
 	uint64_t hdr_reserved[2];
@@ -86,7 +88,7 @@ enum {
 typedef struct pfm_stack_smpl_entry {
 	pfm_dfl_smpl_entry_t dfl; /* as in "default"; ovfl_count may be more than 1 */
 	uint16_t npmds;           /* values */
-	uint16_t nframes;         /* frames, with markers; 0: the stack is not known */
+	uint16_t nframes;         /* frames, with markers; 0: the stack is unknown */
 	uint16_t source;          /* PFM_SMPL_*: how the sample was found */
 	uint16_t flags;           /* PFM_STACK_CUT */
 } pfm_stack_smpl_entry_t;
