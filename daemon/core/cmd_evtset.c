@@ -24,7 +24,7 @@ static int evtset_missing(struct cmd_evtset *c, struct err *e)
 	return err_set(e, ENOENT, "no event set %u: make it first", c->id);
 }
 
-/* Counts of a thread never include the idle thread; from those of a CPU it cannot be excluded. */
+/* A thread's counts never include the idle thread; it cannot be excluded from a CPU's. */
 static int evtset_check_idle(unsigned flags, unsigned id, struct err *e)
 {
 	if (!(flags & SET_EXCL_IDLE))

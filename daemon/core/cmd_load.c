@@ -17,7 +17,7 @@ static int load_check_cpu(const struct context *ctx, const struct command *cmd, 
 	return 0;
 }
 
-/* What the CPUs of a package count together is not a thread's. */
+/* Refuses counters that the CPUs of a package share: their counts are not a thread's. */
 static int load_check_scope(const struct context *ctx, struct err *e)
 {
 	struct image im;

@@ -9,7 +9,7 @@ static bool poll_is_for_page(const struct core_run *run)
 	return at && run->clock >= at;
 }
 
-/* No interrupt has told the counts for so long: the counters may not have been counting. */
+/* After this long without an interrupt, the counters may not have been counting. */
 #define SILENCE_NS 100000000ULL
 
 static bool poll_is_overdue(const struct core_run *run)
@@ -23,7 +23,7 @@ static bool poll_is_overdue(const struct core_run *run)
 	return false;
 }
 
-/* Clears the overflow status register if that tells that there are none. */
+/* False if the overflow status register, which may be cleared here, shows that there are none. */
 static bool poll_may_find_overflows(struct core_run *run)
 {
 	const struct context *ctx = run->ctx;

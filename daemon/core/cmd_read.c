@@ -2,14 +2,14 @@
 /* Reading registers (specification 3.1.4), counts, and what a live page would show. */
 #include "daemon/core/core_i.h"
 
-/* What is read for PMD row @d: it, and those to be reset or recorded when it is found to have
- * overflowed. */
+/* The rows to read for PMD row @d: itself, and those reset or recorded if it has overflowed. */
 static pmu_rows read_with(const struct evtset *set, unsigned d)
 {
 	return ROW(d) | set->pmd[d].reset | set->pmd[d].smpl;
 }
 
-/* Reads counters of the active set. A live page shows one reading of all, so then all are read. */
+/* Reads counters of the active set. A live page shows one reading of all counters, so with a page
+ * all are read. */
 static void read_active(struct core_run *run, pmu_rows rows)
 {
 	read_counters(run, rows && run->ctx->active->live ? PMU_ALL_ROWS : rows);

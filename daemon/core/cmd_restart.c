@@ -7,7 +7,8 @@ static bool restart_has_hook(const struct context *ctx)
 	return ctx->smpl.fmt && ctx->smpl.fmt->fmt_restart;
 }
 
-/* Sets @ctrl, if the sampling format has a restart hook: EIO if that fails. */
+/* Calls the sampling format's restart hook, if there is one, to set @ctrl. Fails with EIO if the
+ * hook fails. */
 static int restart_call_format(
 	struct context *ctx, bool active, pfm_ovfl_ctrl_t *ctrl, struct err *e)
 {
@@ -34,8 +35,8 @@ static int restart_check(const struct context *ctx, struct err *e)
 		"overflow");
 }
 
-/* While monitoring is active, a format's hook is called with current counts. Resets are pending
- * that the format has left for now, or that a stop has come before. */
+/* While monitoring is active, a format's hook is called with current counts. Pending resets are
+ * those that the format has put off, or that a stop has preceded. */
 static int restart_running(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;
@@ -48,7 +49,8 @@ static int restart_running(struct core_run *run, struct err *e)
 	ctx->ovfl.block = false;
 	if (ctrl.mask_monitoring)
 		ctx->ovfl.mask_due |= MASK_NOTIFY;
-	/* What this reading has found is not reset if it masks, or before its set is left. */
+	/* Overflows that this reading has found are not reset if they mask, or before their set is
+	 * left. */
 	if (ctrl.reset_ovfl_pmds && !ctx->ovfl.mask_due && !ctx->active->due)
 		evtset_reset_pending(ctx->active, RESET_LONG);
 	return overflow_act(run, e);

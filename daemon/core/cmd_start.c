@@ -57,7 +57,7 @@ int start_last_failed(struct core_run *run, struct err *e)
 	return start_failed(run, transition_last_failed(run, e));
 }
 
-/* Start of a running context in @set. */
+/* Starts a running context in @set, by a switch. */
 static int start_running(struct core_run *run, struct evtset *set, struct err *e)
 {
 	struct context *ctx = run->ctx;

@@ -39,7 +39,7 @@ int stop_selectors(struct core_run *run, struct err *failed, struct err *e)
 		plan_clear(plan);
 		if (failed->no == ENXIO)
 			break;
-		/* The rest of a shared selector of which a part was taken over. */
+		/* Stop the rest of a shared selector, part of which was taken over. */
 		if (!failed->no && stop_any_enabled(run->ctx))
 			freeze_plan_selectors(run->ctx, plan);
 		freeze_restore_foreign(run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Unload (specification 3.1.8): stops the counters, and restores the registers that are still
- * reserved. It always gets to its end: what fails is left as it is, and reported.
+ * reserved. It always runs to its end: a register that fails is left as it is, and reported.
  */
 #include "daemon/core/core_i.h"
 

@@ -86,7 +86,7 @@ static int write_try(struct core_run *run, unsigned row, uint64_t value, struct 
 		  : err_prefix(e, "pmc%u, 0x%" PRIx64, pmc->num, value);
 }
 
-/* It would count an event that nothing has selected. */
+/* Refuses a CCCR that would count an event that nothing has selected. */
 static int write_check_escr(const struct pmu *pmu, unsigned row, uint64_t value, struct err *e)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[row];
@@ -100,7 +100,7 @@ static int write_check_escr(const struct pmu *pmu, unsigned row, uint64_t value,
 		pmc->num, value, pmc->escr_select);
 }
 
-/* The values of @set with @value in row @row satisfy it. */
+/* True if the values of @set, with @value in row @row, satisfy @r. */
 static bool write_satisfies(
 	const struct pmu_require *r, const struct evtset *set, unsigned row, uint64_t value)
 {
@@ -174,7 +174,8 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	return 0;
 }
 
-/* The active set uses the counter, but the last switch to that set found it taken over. */
+/* True if the active set uses the counter, but the last switch to it found the counter taken
+ * over. */
 static bool write_left_out(const struct context *ctx, unsigned row)
 {
 	return ctx->state == CTX_RUNNING && !(ctx->res->hw.pmds & ROW(row)) &&
@@ -280,7 +281,7 @@ static int write_elements(struct core_run *run, struct command *cmd, struct err 
 	return v->cut.no ? err_copy(e, &v->cut) : 0;
 }
 
-/* Pages of sets that are not active show all that was written at once. */
+/* Updates the pages of inactive sets once, after all elements have been written. */
 static void write_refresh_pages(const struct context *ctx, const struct cmd_vector *v)
 {
 	const struct evtset *last = ctx->active;

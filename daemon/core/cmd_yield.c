@@ -9,7 +9,7 @@
 int cmd_yield(struct core_run *run)
 {
 	struct context *ctx = run->ctx;
-	struct err ignored = {0}; /* it has cost counts, which are lost */
+	struct err ignored = {0}; /* the counts that it has cost are lost */
 	pmu_rows counting;
 
 	if (ctx->state == CTX_UNLOADED || ctx->yielded)
@@ -24,7 +24,7 @@ int cmd_yield(struct core_run *run)
 	return 0;
 }
 
-/* The state is LOADED, and becomes RUNNING again. */
+/* Starts a context that has resumed: its state is LOADED and becomes RUNNING again. */
 static int yield_start_again(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;
@@ -41,7 +41,7 @@ static int yield_start_again(struct core_run *run, struct err *e)
 	return rc;
 }
 
-/* The access that starts the counters. */
+/* The register access that starts the counters has failed. */
 int resume_last_failed(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;
@@ -56,8 +56,8 @@ int resume_last_failed(struct core_run *run, struct err *e)
 	return rc;
 }
 
-/* If a register is not free, or the CPU is offline, the context stays saved, and this can be tried
- * again. */
+/* If a register is not free, or the CPU is offline, the context stays saved, and the command can be
+ * tried again. */
 int cmd_resume(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;

@@ -73,7 +73,8 @@ static int core_info(const struct context *ctx, struct ctx_info *out)
 	return 0;
 }
 
-/* Configures @into like this context, and says what this context is, or was at its end. */
+/* Configures @into like this context, and returns this context's state or, if its thread has ended,
+ * the state at that time. */
 static int core_clone(const struct context *ctx, struct command *cmd, struct err *e)
 {
 	cmd->into->flags = ctx->flags;

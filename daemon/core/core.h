@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executing commands on contexts. The core computes only: registers, the clock and virtual PMDs
- * come from struct pmu_io, which its user supplies. It has no threads and no locks: the caller
+ * Executing commands on contexts. The core only computes: the caller supplies access to registers,
+ * the clock and virtual PMDs as struct pmu_io. The core has no threads and no locks: the caller
  * owns the context and the struct core_run during each call.
  */
 #ifndef CORE_CORE_H
@@ -32,22 +32,22 @@ struct pmu_io {
 	/* Asks whether @value of selector @addr, which enables its counter, can count. */
 	int (*try_selector)(struct core_run *run, uint32_t addr, uint64_t value, struct err *e);
 
-	/* Monotonic nanoseconds of the counts, which pass with the target's time. Sets
+	/* The time base of the counts: monotonic nanoseconds that pass with the target's time. Sets
 	 * run->clock. */
 	uint64_t (*now)(struct core_run *run);
 
-	/* Fetches what run->virt wants. */
+	/* Fetches the virtual PMDs in run->virt.want. */
 	void (*fetch)(struct core_run *run);
 };
 
 /*
- * What the core undoes if the last plan of a command fails. All fields but @kind are valid only
- * for the kinds named.
+ * How the core undoes a command whose last plan fails. Each field except @kind is valid only for
+ * the kinds named.
  */
 struct core_undo {
 	enum {
-		UNDO_START,    /* stop, and be as before */
-		UNDO_SWITCH,   /* the active set changes all the same, and its counts are lost */
+		UNDO_START,  /* stop, and restore the state before the command */
+		UNDO_SWITCH, /* the active set has changed all the same, and its counts are lost */
 		UNDO_SCHED_IN, /* the context is saved again, and its counts are lost */
 		UNDO_RESUME,   /* the context has yielded again */
 	} kind;
@@ -59,12 +59,12 @@ struct core_undo {
 struct core_run {
 	const struct pmu_io *io;
 	uint64_t begun;             /* when the command began (ns) */
-	uint64_t now;               /* when the results of the latest plan were there (ns) */
-	uint64_t clock;             /* at that moment (ns): the time of PMD 256 */
-	pfm_smpl_where_t where;     /* the thread that was running; the caller's to set */
+	uint64_t now;               /* when the latest plan returned its results (ns) */
+	uint64_t clock;             /* the time of PMD 256 at that moment (ns) */
+	pfm_smpl_where_t where;     /* the thread that was running; set by the caller */
 	struct virtual_values virt; /* those that this command has needed so far */
 
-	pmu_rows interrupted; /* PMD, by row, whose interrupt is handled */
+	pmu_rows interrupted; /* the PMD, by row, whose interrupt is being handled */
 
 	struct context *ctx; /* the context of this command */
 	bool frozen;         /* @freeze was run before the command, and its results are unread */
@@ -77,7 +77,7 @@ struct core_run {
 		uint64_t value;
 	} conflict;
 
-	struct plan plan;      /* the latest but @freeze; after CORE_LAST, the one to be run */
+	struct plan plan;      /* the latest except @freeze; after CORE_LAST, the one to run */
 	struct plan freeze;    /* stops the context that runs now; made in advance */
 	struct core_undo undo; /* of the last plan */
 };
@@ -85,16 +85,17 @@ struct core_run {
 enum { CORE_LAST = 1 };
 
 /*
- * Executes @cmd. If command_freezes() and ctx_counts_now(), run->freeze has been run just before.
+ * Executes @cmd. If command_freezes() and ctx_counts_now(), the caller has run run->freeze just
+ * before.
  *
- * 0: done. CORE_LAST: run->plan is left, which enables the counters. It is for the caller to run,
- * as the last thing: the counters count the instructions that follow. If it succeeds, the command
- * has succeeded; if not, core_last_failed() is called. Negative: it has failed with that errno,
- * @e says why, and all that can be undone has been undone. What the hardware has lost meanwhile is
- * marked in the context.
+ * Returns 0 if the command is done. CORE_LAST: run->plan, which enables the counters, is left for
+ * the caller to run as its last action, because the counters count the instructions that follow. If
+ * that plan succeeds, the command has succeeded; if not, the caller calls core_last_failed().
+ * Negative: the command has failed with that errno, @e says why, and all that can be undone has
+ * been undone. Counts that were lost in hardware meanwhile are marked in the context.
  *
- * Errors, besides the specification's: EINVAL wrong state or arguments; EBUSY already loaded, in
- * use, masked, or a counter is in use; ENOENT no such register or set; EEXIST the set
+ * Errors, in addition to the specification's: EINVAL wrong state or arguments; EBUSY already
+ * loaded, in use, masked, or a counter is in use; ENOENT no such register or set; EEXIST the set
  * exists; EACCES no right to count at kernel level (write, load, start; read of a register that
  * does), or a write to a virtual PMD; EPERM no right to load; EIO a count was lost, a virtual PMD
  * has no value, or a register faults; ENODATA a virtual PMD that only samples have; ENXIO the CPU
@@ -103,14 +104,14 @@ enum { CORE_LAST = 1 };
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);
 
-/* The thread that was interrupted, and its address. If nothing tells which, the one that is
- * monitored, or none, and no address: nothing tells whose address space it would be of. */
+/* The thread that was interrupted, and its address. If the thread is not known, the monitored
+ * thread or none, without an address, whose address space would not be known either. */
 pfm_smpl_where_t core_where(const struct core_run *run);
 
 /*
- * Handles an interrupt of a running context, before a command on it. What remains to be done, as
- * after any reading, is for the next CMD_POLL: see ctx_wake(). After an overflow that masks or
- * switches, interrupts change nothing.
+ * Handles an interrupt of a running context, before a command on it. As after any reading, the next
+ * CMD_POLL does what remains to be done: see ctx_wake(). After an overflow that masks or switches,
+ * interrupts change nothing.
  */
 void core_interrupt(struct core_run *run, struct context *ctx, const struct interrupt *in);
 

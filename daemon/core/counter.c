@@ -8,7 +8,7 @@
 
 enum {
 	LEAP_RATES = 2,            /* times the PMU's highest rate that are not believed */
-	LEAP_CLOCK_NS = 100000000, /* of a clock that is told by timer ticks, some late */
+	LEAP_CLOCK_NS = 100000000, /* lag of a clock that timer ticks advance, some of them late */
 };
 
 uint64_t pmd_width_mask(const struct pmu_pmd *pmd)
@@ -88,11 +88,11 @@ void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why)
 }
 
 /*
- * More than any event can happen in the time between two readings. A register that the kernel
- * widens to 64 bits: x86_perf_event_update() adds 2^48 if the counter's interrupt comes while it
- * reads the counter, and the times of readings are not exact. Any other register was written by
- * another program: its readings have taken place between s->read_at and now, however late the
- * daemon was, and no clock of the kernel lags by LEAP_CLOCK_NS.
+ * Loses a count that has leapt: advanced by more than any event can happen between two readings. In
+ * a register that the kernel widens to 64 bits, x86_perf_event_update() adds 2^48 if the counter's
+ * interrupt comes while it reads the counter, and the times of readings are not exact. Any other
+ * register was written by another program: its readings have taken place between s->read_at and
+ * now, however late the daemon was, and no clock of the kernel lags by LEAP_CLOCK_NS.
  */
 void counter_check_leap(struct core_run *run, unsigned d, uint64_t n)
 {
@@ -178,7 +178,7 @@ void counters_fault(struct context *ctx, pmu_rows pmds, const struct plan *plan)
 		ctx, hit ? pmds & hit : pmds, plan->err.no == EBUSY ? LOST_EVICTED : LOST_FAULT);
 }
 
-/* What a read of a lost count answers, after the name of the PMD. */
+/* The errors of reading lost counts: errno, and the sentence after the name of the PMD. */
 static const struct {
 	int no;
 	const char *sentence;
@@ -248,7 +248,7 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 	}
 }
 
-/* The CPU time that it costs is known: the thread's, from one switch to another. */
+/* True if the CPU time that the loss costs is known: the thread's, from one switch to the next. */
 static bool counter_leaves_gap(enum lost why)
 {
 	return why == LOST_MISSED || why == LOST_OVERTAKEN || why == LOST_STALLED ||
@@ -329,8 +329,8 @@ static void counter_take(struct core_run *run, pmu_rows pmds)
 }
 
 /*
- * Each round that fails loses at least one counter, which the next one leaves out: so this ends,
- * and one faulting register does not cost the other counts.
+ * Each round that fails loses at least one counter, which the next round leaves out. So the loop
+ * ends, and one faulting register does not cost the other counts.
  */
 void read_counters(struct core_run *run, pmu_rows rows)
 {
@@ -348,8 +348,8 @@ void read_counters(struct core_run *run, pmu_rows rows)
 		time_stamp_live(run);
 }
 
-/* A reading makes the value the register's, so what differs is a reset. Counters need no such
- * write: only the difference to the last reading matters. */
+/* A reading sets the value to the register's, so a value that differs has been reset. Counters need
+ * no such write: only the difference to the last reading matters. */
 void buffers_write(struct core_run *run)
 {
 	struct context *ctx = run->ctx;

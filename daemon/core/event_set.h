@@ -23,7 +23,7 @@ enum lost {
 	LOST_THROTTLED, /* the kernel stopped it for a while, as it overflowed too often */
 	LOST_EVICTED,   /* the kernel gave its hardware counter to other users of the PMU */
 	LOST_LEAPT,     /* its count has advanced by more than it can have counted */
-	LOST_WRITTEN,   /* the same of a register that another program can write */
+	LOST_WRITTEN,   /* as LOST_LEAPT, in a register that another program can write */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 
@@ -38,9 +38,9 @@ struct pmd_count {
 struct pmd_state {
 	struct pmd_count n;
 	enum lost lost;
-	unsigned taken_cpu, taken_uid; /* with LOST_TAKEN: that CPU, and whose context */
+	unsigned taken_cpu, taken_uid; /* with LOST_TAKEN: the CPU and its context's user */
 	uint64_t hw;                   /* value of the hardware counter at the last reading */
-	uint64_t read_at;              /* before that was (ns); valid while it counts */
+	uint64_t read_at; /* time just before that reading (ns); valid while it counts */
 	uint64_t overflows;
 	struct gaps gaps;         /* since it was written */
 	uint32_t switch_overhead; /* events that one sched-in and sched-out add to the count */
@@ -64,28 +64,28 @@ struct evtset {
 	pmu_rows virtuals;   /* virtual PMDs that any of its PMDs has sampled */
 	pmu_rows pending;    /* PMDs that have overflowed and wait for their reset */
 	uint64_t timeout_ns; /* effective; 0: none was set */
-	uint64_t remaining_ns; /* of @timeout_ns, up to ctx->since */
+	uint64_t remaining_ns; /* rest of @timeout_ns, as of ctx->since */
 	uint64_t runs;         /* times it became the active set */
-	uint64_t active_ns;    /* up to ctx->since */
+	uint64_t active_ns;    /* time for which it was active, up to ctx->since */
 	struct evtset *next;   /* the set to switch to; valid while loaded */
 	uint64_t *pmc;         /* logical values, by row; stored behind the PMDs */
-	struct pfm_live *live; /* its page, or NULL; freed by its maker */
+	struct pfm_live *live; /* its page, or NULL; not owned by the set */
 	struct pmd_state pmd[];
 };
 
-/* Bytes of an event set. */
+/* Size of an event set in bytes. */
 size_t evtset_size(const struct pmu *pmu);
-/* NULL: no memory. Freed by free(). */
+/* Returns NULL if there is no memory. The caller frees it with free(). */
 struct evtset *evtset_new(uint16_t id, const struct pmu *pmu);
-/* Makes it as if just made, except for its page. */
+/* Resets @set to its state when made, except for its page. */
 void evtset_renew(struct evtset *set, const struct pmu *pmu);
 
-/* It becomes the active set: one more run, a full timeout, full thresholds. */
+/* Makes @set the active set: one more run, a full timeout, full thresholds. */
 void evtset_activate(struct evtset *set);
 
 enum reset { RESET_SHORT, RESET_LONG };
 
-/* It is no longer the active set: what was due is its triggers from now on. */
+/* Ends @set's time as the active set: @due becomes @triggers. */
 void evtset_leave(struct evtset *set);
 
 /* Loads a reset value, randomized with PMD_RANDOM. */
@@ -94,11 +94,11 @@ void pmd_reset(struct pmd_state *s, enum reset kind);
 /* Resets the pending PMDs, and those to be reset with them. */
 void evtset_reset_pending(struct evtset *set, enum reset kind);
 
-/* What activating and resetting change, in case the command fails later. */
+/* The state that activating and resetting change, saved in case the command fails later. */
 struct evtset_undo {
 	struct evtset *set;   /* the set that is activated */
 	struct evtset *from;  /* the set that was active before */
-	enum ctx_state state; /* the context's before; the caller saves it and the next two */
+	enum ctx_state state; /* the context's state before; the caller saves it and the next two */
 	bool throttled;
 	uint64_t began;
 	pmu_rows due; /* of @from */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Freezing: the counters of a CPU stop, all at once as far as the PMU allows that, and are read.
- * The plan that stops them is made in advance, and is as short as possible, because they count the
- * instructions that lead to it. With a global control that is one update of it; without, each
- * selector is replaced, if it still holds what was written. Nothing here turns back: a register
+ * Freezing: the counters of a CPU stop, all at once if the PMU allows that, and are read. The plan
+ * that stops them is made in advance and is as short as possible, because the counters count the
+ * instructions that lead to it. With a global control, the plan is one update of it; without, it
+ * replaces each selector that still holds what was written. Freezing is never undone: a register
  * that was taken over is left alone, and its counts are lost.
  */
 #include "daemon/core/core_i.h"
@@ -18,7 +18,7 @@ bool selector_enabled(const struct context *ctx, unsigned p)
 	return ctx->res->hw.sel[p] & ctx->res->hw.mask[p] & ctx->pmu->pmcs[p].enable;
 }
 
-/* Selectors of counters that the global control does not stop, as those of a package. */
+/* Selectors of counters that the global control does not stop, such as those of a package. */
 static pmu_rows freeze_apart(const struct context *ctx)
 {
 	pmu_rows pmds = 0;
@@ -86,7 +86,7 @@ static void freeze_take(struct core_run *run, const struct plan *plan)
 			continue;
 		if (differ)
 			freeze_taken_over(run, p, differ);
-		/* What is left of a shared selector was not replaced, and is what it was. */
+		/* The rest of a shared selector was not replaced, and is what it was. */
 		if (op->verb == REG_REPLACE && (!differ || !selector_enabled(ctx, p)))
 			ctx->res->hw.sel[p] = freeze_value(ctx, p);
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gaps: a thread ran uncounted, or others were counted for it, or a background context had yielded
- * its CPU, and the counts go on without what was counted in that time. So they are too low, by no
- * more than what the thread can have counted in the CPU time that it had in the gaps, or the CPU
- * in that time.
+ * Gaps: times in which a thread ran uncounted, others were counted for it, or a background context
+ * had yielded its CPU. The counts go on without the events of those times. They are too low by no
+ * more than the thread can have counted in the CPU time that it had in the gaps, or the CPU in
+ * those times.
  */
 #include "daemon/core/core_i.h"
 
-/* One message a load: more would leave no room for others. */
+/* One message per load: more would leave no room for others. */
 static void gap_tell_first(struct context *ctx, pmu_rows rows)
 {
 	static const pfm_smpl_where_t nowhere;
@@ -30,7 +30,7 @@ void gap_open(struct context *ctx, pmu_rows rows)
 		gap_tell_first(ctx, rows);
 }
 
-/* A PMD that was written since it opened, or whose set became the active one, is in it, too. */
+/* A gap includes PMDs that were written, or whose set became the active one, after it opened. */
 void ctx_gap_add(struct context *ctx, uint64_t ns)
 {
 	struct image im;

@@ -59,7 +59,7 @@ bool image_restricts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], un
 	return pmu->pmcs[p].restricts || (with && pmc[with - 1] != pmu->pmcs[with - 1].def);
 }
 
-/* What another program has left there must not restrict the counts. */
+/* A value that another program has left in such a PMC must not restrict the counts. */
 static void image_use_restricting(
 	const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], struct image *im)
 {

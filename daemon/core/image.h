@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hardware registers have to hold for a set of logical ones. A CPU gets from one state to
- * another (load, start, a rewritten PMC, a set switch) by the difference between two images.
+ * The values that the hardware registers must hold for a set of logical registers. Load, start, a
+ * rewritten PMC and a set switch move a CPU from one image to another by writing the difference
+ * between them.
  */
 #ifndef CORE_IMAGE_H
 #define CORE_IMAGE_H
@@ -42,11 +43,11 @@ void image_reserve(const struct pmu *pmu, struct image *im, const struct image *
 /* Bits of the global control for the counters in @pmds. */
 uint64_t image_global_bits(const struct pmu *pmu, pmu_rows pmds);
 
-/* PMC values @pmc have counter row @d count something. */
+/* True if PMC values @pmc make counter row @d count something. */
 bool image_counts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);
 
-/* The row of the PMC with the levels of counter row @d: its selector, or the ESCR that this has
- * chosen. */
+/* The row of the PMC that has the level bits of counter row @d: its selector, or the ESCR that its
+ * selector chooses. */
 unsigned image_levels_row(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned d);
 
 /* The bits of PMC row @p that change only if a program writes it. */
@@ -55,7 +56,7 @@ static inline uint64_t image_kept(const struct pmu *pmu, unsigned p)
 	return ~pmu->pmcs[p].ovf;
 }
 
-/* PMC values @pmc have PMC row @p restrict what counters count, or keep it from that. */
+/* True if, with PMC values @pmc, PMC row @p decides whether counters are restricted. */
 bool image_restricts(const struct pmu *pmu, const uint64_t pmc[PMU_MAX_PMCS], unsigned p);
 
 /* The bits of its selector that decide what counter row @d counts. */

@@ -14,8 +14,8 @@ static pmu_rows interrupt_row(const struct pmu *pmu, uint32_t addr)
 	return 0;
 }
 
-/* A value of counter @d that would take its count back across an overflow which no reading has
- * found: the PMD was written after that. */
+/* Takes in the value @hw of counter @d, unless it would take the count back across an overflow that
+ * no reading has found: the PMD was written after that. */
 static void interrupt_fold(struct core_run *run, unsigned d, uint64_t hw)
 {
 	struct context *ctx = run->ctx;
@@ -34,8 +34,8 @@ static void interrupt_fold(struct core_run *run, unsigned d, uint64_t hw)
 	s->read_at = run->now;
 }
 
-/* The context is masked from the overflow on: what the counters of which the interrupt tells count
- * until they are stopped is left out. */
+/* The context is masked from the overflow on: events that the counters of @in count until they are
+ * stopped are left out. */
 static void interrupt_mask(struct context *ctx, const struct interrupt *in)
 {
 	for (unsigned i = 0; i < in->n; i++) {
@@ -68,7 +68,7 @@ static void interrupt_overflow(struct core_run *run, const struct interrupt *in,
 		interrupt_mask(run->ctx, in);
 }
 
-/* Their numbers reach the tool with the next overflow that was recorded. */
+/* Their number reaches the tool with the next overflow that was recorded. */
 static void interrupt_dropped(struct context *ctx, uint64_t n)
 {
 	static const pfm_smpl_where_t nowhere;

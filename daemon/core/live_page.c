@@ -9,7 +9,7 @@
  *   so does a counter that is not started yet, so the page shows it as counting before the last
  *   plan enables it
  *
- * A set that is being switched to is not active, by its page, until the command is done.
+ * By its page, a set that is being switched to is not active until the command is done.
  */
 #include "daemon/core/core_i.h"
 
@@ -124,7 +124,7 @@ int cmd_live(struct context *ctx, const struct command *cmd, struct err *e)
 
 	if (!set)
 		return err_set(e, ENOENT, "no event set %u: mkdir it first", cmd->evtset.id);
-	/* The same page may be set again: it must not show as in change. */
+	/* The same page may be set again: it must not be left marked as in change. */
 	if (set->live == cmd->live_page.page)
 		return 0;
 	if (set->live)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counts that are lost: a client that waits for a notification learns of it at once, since a PMD
- * whose count is lost does not overflow any more.
+ * Lost counts: a client that waits for a notification is told at once, since a PMD whose count is
+ * lost does not overflow any more.
  */
 #include <assert.h>
 

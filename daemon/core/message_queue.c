@@ -50,7 +50,7 @@ static struct pfm_msg message_of_loss(uint64_t count)
 	return (struct pfm_msg){.type = PFM_MSG_LOST, .count = count};
 }
 
-/* Before @m, PFM_MSG_LOST has the number of messages that were lost. */
+/* Puts @m, and before it, if messages were lost, PFM_MSG_LOST with their number. */
 static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned room)
 {
 	uint64_t used = q->end - atomic_load_explicit(&q->head, memory_order_acquire);
@@ -64,7 +64,7 @@ static bool message_put(struct messages *q, const struct pfm_msg *m, unsigned ro
 		q->dropped++;
 		return false;
 	}
-	/* The consumer may have told them meanwhile. */
+	/* The consumer may have reported them meanwhile. */
 	if (unreported)
 		unreported = lost - atomic_exchange(&q->reported, lost) + q->dropped;
 	loss = message_of_loss(unreported);
@@ -99,7 +99,7 @@ bool messages_publish(struct messages *q)
 	return true;
 }
 
-/* In this order, it is never more than there is room for. */
+/* Reads tail before head, so that the number never exceeds the room in the ring. */
 static unsigned message_count_from(const struct messages *q, uint64_t *head)
 {
 	uint64_t tail = atomic_load(&q->tail), n;
@@ -130,7 +130,7 @@ static void message_copy(const struct messages *q, uint64_t i, struct pfm_msg *o
 	memcpy(out, word, sizeof(word));
 }
 
-/* @left: how many can still be taken. */
+/* @left: the number of messages that can still be taken. */
 static unsigned message_take(struct messages *q, struct pfm_msg *out, unsigned max, unsigned *left)
 {
 	uint64_t head;
@@ -151,8 +151,8 @@ static unsigned message_take(struct messages *q, struct pfm_msg *out, unsigned m
 }
 
 /*
- * The loss is read before the messages, all of which precede it. The producer has put no message
- * since if it has not told the loss itself. What else is lost meanwhile, the next call tells.
+ * Reads the loss before the messages, all of which precede it. If the producer has not reported the
+ * loss itself, it has put no message since. The next call reports later losses.
  */
 unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max)
 {

@@ -39,20 +39,20 @@ struct messages {
 	 * publishes and then reads engine_ctx.watched, and a consumer that sets watched and then
 	 * looks for messages, do not miss each other. */
 	atomic_uint_least64_t tail;
-	/* How many messages have found no room, ever. The producer adds to it, after tail. */
+	/* Messages that have ever found no room. The producer adds to it, after tail. */
 	atomic_uint_least64_t lost;
-	/* How many of these PFM_MSG_LOST has told: the producer before its next message, or the
-	 * consumer when it has taken all messages. The others are those after number tail - 1. Both
-	 * only rise, so that a consumer that was delayed does not take a later loss for an earlier.
-	 */
+	/* How many of @lost PFM_MSG_LOST has reported: by the producer before its next message, or
+	 * by the consumer when it has taken all messages. The rest were lost after message number
+	 * tail - 1. Both counters only rise, so that a consumer that was delayed does not mistake a
+	 * later loss for an earlier one. */
 	atomic_uint_least64_t reported;
-	/* The producer's. */
+	/* The number of the next message. Producer only. */
 	uint64_t end;
-	/* Messages that found no room, not published yet; the producer's. */
+	/* Messages that found no room and are not published yet. Producer only. */
 	uint64_t dropped;
 };
 
-/* At the first load. @depth: messages that it has room for at least. -ENOMEM. */
+/* Allocates the ring, at the first load, for @depth messages or more. Returns 0 or -ENOMEM. */
 int messages_allocate(struct messages *q, size_t depth);
 void messages_free(struct messages *q);
 
@@ -60,17 +60,17 @@ void messages_free(struct messages *q);
 
 /* Drops all messages. */
 void messages_reset(struct messages *q);
-/* False: there was no room, and @m is lost. PFM_MSG_LOST takes its place. */
+/* False if there was no room: @m is lost, and PFM_MSG_LOST takes its place. */
 bool messages_put(struct messages *q, const struct pfm_msg *m);
-/* The last message before the next messages_reset(): there is always room for one. */
+/* Puts the last message before the next messages_reset(): there is always room for one. */
 void messages_put_last(struct messages *q, const struct pfm_msg *m);
-/* Lets the consumer take what was put. All that it may read after that must be written before. True
- * if there is something new. */
+/* Lets the consumer take the messages put so far. Data that it may read after that must be written
+ * before. True if there is anything new. */
 bool messages_publish(struct messages *q);
 
 /* For the consumer. */
 
-/* How many it can take. */
+/* The number of messages that it can take. */
 unsigned messages_count(const struct messages *q);
 /* Takes up to @max; returns how many. */
 unsigned messages_take(struct messages *q, struct pfm_msg *out, unsigned max);

@@ -2,12 +2,12 @@
 /* What a context needs of its owner: only counts, interrupts, or more. */
 #include "daemon/core/core_i.h"
 
-/* Longer periods are refused by the kernel. */
+/* The kernel refuses longer periods. */
 #define PERIOD_MAX (1ULL << 62)
 
-/* Of a random period, at least so much: the kernel repeats what it was told until it is told the
- * next one. Where that takes time, a short rest would interrupt again and again, and the kernel
- * stops a counter that interrupts so often. */
+/* The kernel is told at least this part of a random period, as it repeats what it was told until it
+ * is told the next one. Where that takes time, a short rest would interrupt again and again, and
+ * the kernel stops a counter that interrupts so often. */
 enum { PERIOD_PART = 16 };
 
 static uint64_t needs_rest(const struct pmd_state *s, uint64_t left)
@@ -18,8 +18,8 @@ static uint64_t needs_rest(const struct pmd_state *s, uint64_t left)
 }
 
 /*
- * Events from the next overflow to the one after it. Without a format, one that is notified masks,
- * and restart loads the long value; if that never overflows, any period will do, as the next
+ * Events from the next overflow to the one after it. Without a format, a notified overflow masks,
+ * and restart loads the long value. If that never overflows, any period will do, as the next
  * overflow is the only one.
  */
 static uint64_t needs_period(const struct context *ctx, const struct pmd_state *s, uint64_t left)
@@ -43,7 +43,7 @@ bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t 
 	       *period < PERIOD_MAX;
 }
 
-/* Their values at an overflow are known without reading anything. */
+/* True if the value at an overflow is known without reading anything. */
 static bool needs_virtual_is_known(unsigned num)
 {
 	return num == PMU_CLOCK || num == PMU_PROCESS || num == PMU_THREAD || num == PMU_ELAPSED;
@@ -80,13 +80,13 @@ bool ctx_can_interrupt(const struct context *ctx)
 	return any;
 }
 
-/* Nothing is needed when its thread gives way to another. */
+/* True if nothing needs to be done when its thread gives way to another. */
 static bool needs_no_switch(const struct context *ctx)
 {
 	return !(ctx->flags & (CTX_NOTIFY_BLOCK | CTX_RAW));
 }
 
-/* Sets that have any of the @flags. */
+/* True if any set has any of @flags. */
 static bool needs_set_flags(const struct context *ctx, unsigned flags)
 {
 	for (unsigned i = 0; i < ctx->nsets; i++)
@@ -95,7 +95,7 @@ static bool needs_set_flags(const struct context *ctx, unsigned flags)
 	return false;
 }
 
-/* The thread's time passes while any of its counters counts. */
+/* True if each set has a counter: the thread's time passes only while a counter counts. */
 static bool needs_each_set_counts(const struct context *ctx)
 {
 	struct image im;

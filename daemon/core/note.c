@@ -18,7 +18,7 @@ static void note_counter(
 	uint64_t levels = (select->user | select->kernel) & pmd->field;
 	uint64_t able = pmu_event_pmcs(pmu, row, chosen);
 
-	/* Without others, the bits of the levels enable it. */
+	/* Without other enable bits, the bits of the levels enable the counter. */
 	if (enable & ~levels && !(value & enable))
 		err_set(note, 0,
 			"pmd%u does not count: 0x%" PRIx64 " in pmc%u of set %u lacks the enable "
@@ -77,7 +77,7 @@ static bool note_any_overflows(const struct context *ctx)
 	return false;
 }
 
-/* A PMD that was written, of whose PMC nothing is known, may be meant for the event. */
+/* A PMD that was written, but whose PMC was not, may be meant for the event. */
 static void note_nothing(const struct pmu *pmu, const struct evtset *set, struct err *note)
 {
 	unsigned d = 0;

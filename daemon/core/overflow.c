@@ -7,9 +7,10 @@
 #include "daemon/core/core_i.h"
 
 /*
- * PMD row @d has wrapped: once, and again for each period contained in what it has counted since.
- * True if it was reset. If the last overflow masks the context, the PMD stays as it is until
- * restart. One that switches the set does not: what was counted past it belongs to the next period.
+ * Accounts the overflows of PMD row @d: the one found, and one for each further period in what it
+ * has counted since. True if it was reset. If the last overflow masks the context, the PMD stays as
+ * it is until restart. If it switches the set, the PMD is reset: what was counted past the overflow
+ * belongs to the next period.
  */
 static bool overflow_account_pmd(struct context *ctx, unsigned d, pmu_rows *triggers, uint64_t now)
 {
@@ -40,7 +41,8 @@ static bool overflow_notifies(const struct context *ctx, pmu_rows rows)
 	return false;
 }
 
-/* Without a sampling format. Returns the PMDs to be reset together with those that were. */
+/* Accounts overflows without a sampling format. Returns the PMDs to be reset together with those
+ * that were reset. */
 static pmu_rows overflow_without_format(struct core_run *run, pmu_rows rows, pmu_rows *triggers)
 {
 	struct context *ctx = run->ctx;

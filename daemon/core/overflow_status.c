@@ -9,8 +9,8 @@
 
 enum { TICKS_BELIEVED = 16 };
 
-/* It has a bit in the status, and the hardware counter is as far from its end as the 64-bit value
- * is from its own. */
+/* True if counter @d has a bit in the status, and is as far from its end as the 64-bit value is
+ * from its own. */
 static bool status_wraps_together(const struct context *ctx, unsigned d)
 {
 	const struct pmd_state *s = &ctx->active->pmd[d];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the PMUs of CPUs differ, a context that is not loaded has the registers of all types. Those
- * that the CPUs lack on which it is loaded must be at their defaults.
+ * Where CPUs have different PMUs, an unloaded context has the registers of all types. Registers
+ * that the CPUs of a load lack must be at their defaults.
  */
 #include <inttypes.h>
 
@@ -87,7 +87,7 @@ void type_reset(struct context *ctx)
 	if (ctx->pmu == ctx->all_pmu)
 		return;
 	type_set(ctx, ctx->all_pmu);
-	/* On other CPUs, switching adds another number to the counts. */
+	/* On other CPUs, a switch adds a different number to the counts. */
 	for (unsigned i = 0; i < ctx->nsets; i++)
 		ctx->sets[i]->calibrated = false;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * From one image to another: what load, start, a rewritten PMC, a set switch and scheduling in have
- * in common. Counters and selectors are written first, and last of all what makes the counters
- * count, which is the global control where there is one, and otherwise the selectors.
+ * Moving from one image to another: the part that load, start, a rewritten PMC, a set switch and
+ * scheduling in have in common. Counters and selectors are written first. The registers that make
+ * the counters count come last: the global control if there is one, otherwise the selectors.
  */
 #include "daemon/core/core_i.h"
 
@@ -22,7 +22,7 @@ bool program_changes(const struct context *ctx, const struct program *pg, unsign
 	return program_new_bits(ctx, pg, p) || program_diff(ctx, pg, p);
 }
 
-/* Only the bits that let selector row @p count are missing. */
+/* True if selector row @p lacks only its enable bits. */
 static bool program_only_enables(const struct context *ctx, const struct program *pg, unsigned p)
 {
 	return !program_new_bits(ctx, pg, p) &&
@@ -30,8 +30,9 @@ static bool program_only_enables(const struct context *ctx, const struct program
 }
 
 /*
- * Selector row @p is written with the last plan. What can be undone is read back before anything
- * counts, so a selector that needs more than to be enabled is not left for the last plan.
+ * True if selector row @p is written with the last plan. A change that can be undone is read back
+ * before anything counts, so a selector that needs more than its enable bits is not left for the
+ * last plan.
  */
 static bool program_enables_last(const struct context *ctx, const struct program *pg, unsigned p)
 {

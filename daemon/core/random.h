@@ -10,7 +10,7 @@
 
 enum { RANDOM_BITS = 31 };
 
-/* The state that a series begins with: any seed will do, also those that 2^31-1 divides. */
+/* The state that a series begins with. Any seed will do, including multiples of 2^31-1. */
 uint32_t random_seed(uint32_t seed);
 
 /* The next number & @mask: as many draws as the mask is long, 31 bits each, lowest first. */

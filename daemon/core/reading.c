@@ -4,8 +4,8 @@
 #include "base/nsec.h"
 #include "base/num.h"
 
-/* Hardware updates some registers about once in a millisecond, so that two readings that follow
- * each other may differ by what takes longer than the time between them. */
+/* Hardware updates some registers only about once a millisecond, so two consecutive readings may
+ * differ by more than happened in the time between them. */
 #define READING_SLACK_NS (NSEC_PER_SEC / 10)
 
 static uint64_t reading_mask(const struct pmu_free *reg)
@@ -19,7 +19,7 @@ bool reading_field(const struct pmu_free *reg, uint64_t msr, uint64_t *field)
 	return (msr & reg->valid) == reg->valid;
 }
 
-/* The counts that may have come in @ns, which is shorter than @wrap. */
+/* The most that can be counted in @ns, which is shorter than @wrap. */
 static uint64_t reading_limit(const struct pmu_free *reg, uint64_t ns, uint64_t wrap)
 {
 	num_u128 counts = ((num_u128)ns + READING_SLACK_NS) << reg->width;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers that count by themselves, kept at 64 bits over their wraps. Pure: the caller reads the
- * register, at least twice in the time in which it may wrap, and gives the time.
+ * Free-running registers, extended to 64 bits across their wraps. Pure: the caller reads the
+ * register, at least twice in the time in which it may wrap, and passes the time.
  */
 #ifndef CORE_READING_H
 #define CORE_READING_H
 
 #include "perfmonfs/pmu.h"
 
-/* A register as last taken. All zero: it never was. Copied as a whole. */
+/* A register as last read. All zero: it never was. Copied as a whole. */
 struct reading {
 	bool known;
 	uint64_t field; /* The register's bits that count. */
-	uint64_t total; /* Counts, with those of all wraps. */
-	uint64_t at;    /* When it was taken, ns. */
-	/* How often it has been restarted, as wraps may have been missed. */
+	uint64_t total; /* The count, including all wraps. */
+	uint64_t at;    /* When it was read, ns. */
+	/* How often the total was restarted, as wraps may have been missed. */
 	unsigned restarts;
 };
 
@@ -22,8 +22,8 @@ struct reading {
 bool reading_field(const struct pmu_free *reg, uint64_t msr, uint64_t *field);
 
 /*
- * The total at @now, when the register has @field; @r stays as it is. False: it is not known, as
- * @r was not taken for too long, or the register was reset: more than it can count has passed.
+ * The total at @now, when the register has @field; @r stays as it is. False if it is not known: @r
+ * is too old, or the register was reset, as it has advanced by more than it can count.
  */
 bool reading_total(const struct reading *r, const struct pmu_free *reg, uint64_t field,
 	uint64_t now, uint64_t *total);
@@ -32,10 +32,10 @@ bool reading_total(const struct reading *r, const struct pmu_free *reg, uint64_t
  * with the register's own count. */
 void reading_take(struct reading *r, const struct pmu_free *reg, uint64_t field, uint64_t now);
 
-/* @total as it is shown: of energy, microjoules; else itself. */
+/* @total as it is shown: in microjoules if it is energy, otherwise unchanged. */
 uint64_t reading_shown(const struct pmu_free *reg, uint64_t total);
 
-/* The word of the unit that is shown: ticks, events, degrees, uJ. */
+/* The name of the unit that is shown: ticks, events, degrees, uJ. */
 const char *reading_unit(const struct pmu_free *reg);
 
 #endif

@@ -49,7 +49,7 @@ static void registers_verify(struct core_run *run)
 }
 
 /*
- * Bits of the overflow status that overflows have left. Those of a thread are on the CPUs where it
+ * Bits that overflows have left in the overflow status. Those of a thread are on the CPUs where it
  * has run: the backend clears them when it closes a CPU.
  */
 static uint64_t registers_status_bits(const struct context *ctx)

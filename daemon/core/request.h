@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command on one context. Text, ioctl structures and the daemon's own needs all become one of
- * these before the core sees them. It names no file: of the requester, only the rights are left,
- * and the user whose grant they need.
+ * A command on one context. Text, ioctl structures and the daemon's own needs all become commands
+ * before the core sees them. A command names no file. Of its requester, it has only the rights and
+ * the user whose grant they need.
  */
 #ifndef CORE_REQUEST_H
 #define CORE_REQUEST_H
@@ -33,8 +33,8 @@ enum cmd_verb {
 	CMD_EVTSET_WRITE,  /* modify an event set's properties (3.1.10) */
 	CMD_EVTSET_READ,   /* 3.1.12 */
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
-	CMD_LIVE_READ,     /* what such a page would show now */
-	CMD_COUNTS,        /* counts of any event sets; those that are lost fail no other */
+	CMD_LIVE_READ,     /* read what such a page would show now */
+	CMD_COUNTS,        /* read counts of any event sets; lost ones fail no other */
 	CMD_CLONE,         /* configure @into like this context */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* internal: read the counters for overflow */
@@ -55,10 +55,10 @@ static inline bool command_freezes(enum cmd_verb verb)
 	return verb >= CMD_SWITCH;
 }
 
-/* Which rights are due to a grant alone (config/grants), and can be revoked with it. */
+/* Rights that come from a grant alone (config/grants) and are revoked with it. */
 struct rights_by_grant {
 	bool system, kernel;
-	unsigned uid; /* whose grant it is, if any */
+	unsigned uid; /* user of the grant, if any */
 };
 
 /* What the requester may do, decided from its credentials when it makes the request. */
@@ -83,14 +83,14 @@ struct capabilities {
 	uint64_t user_ns; /* inode number; 0: not known */
 };
 
-/* A sampling format and the buffer it fills, which its maker frees. */
+/* A sampling format and the buffer that it fills. The code that allocates the buffer frees it. */
 struct sampling {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
 	void *buf;
 	size_t size;
 };
 
-/* Set by the administrator and the machine (config/). */
+/* Limits set by the administrator and the machine (config/). */
 struct limits {
 	uint64_t tick_ns;           /* the shortest time between two polls or two switches */
 	uint64_t timer_ns;          /* the timer's resolution: timeouts are multiples of it */
@@ -174,7 +174,7 @@ struct cmd_reg {
 	uint64_t last_reset;  /* the value last loaded into it */
 	uint64_t thresh_left; /* overflows left before switching; 0 if they never switch */
 	uint64_t overflows;   /* since it was last written */
-	bool counts;          /* the set's PMCs have it count something */
+	bool counts;          /* the set's PMCs select an event for it */
 	struct gaps gaps;     /* since it was last written */
 };
 
@@ -182,7 +182,7 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_OVFL_SWITCH = 1 << 0,
 	SET_TIME_SWITCH = 1 << 1,
 	SET_EXPL_NEXT = 1 << 2,
-	SET_EXCL_IDLE = 1 << 3, /* of a context for threads; no effect */
+	SET_EXCL_IDLE = 1 << 3, /* for contexts on threads; no effect */
 };
 
 /* What CMD_EVTSET_NEW does if the set exists. */
@@ -205,8 +205,8 @@ struct cmd_evtset {
 
 	/* Out: CMD_EVTSET_READ. */
 	uint64_t runs;             /* times it was made the active set */
-	uint64_t active_ns;        /* how long it was, while its counters counted */
-	uint64_t remaining_ns;     /* of its timeout; 0 unless it switches by time */
+	uint64_t active_ns;        /* how long it was active while its counters counted */
+	uint64_t remaining_ns;     /* rest of its timeout; 0 unless it switches by time */
 	struct regset switch_pmds; /* triggers of the last switch from it since load */
 	struct regset pmcs, pmds;  /* available registers */
 
@@ -248,10 +248,10 @@ struct ctx_info {
 	bool yielded;     /* loaded, but another context has its CPU */
 	uint64_t gaps;    /* since the last load */
 	unsigned flags;   /* enum ctx_flag */
-	unsigned cpu;     /* valid unless unloaded; of a thread, the CPU it was on last */
+	unsigned cpu;     /* valid while loaded; for a thread, the CPU on which it ran last */
 	int tid;          /* the thread it is loaded on; 0: a CPU */
-	bool ended;       /* unloaded, because the thread has ended */
-	uint16_t set;     /* the active set, valid unless unloaded */
+	bool ended;       /* unloaded because the thread has ended */
+	uint16_t set;     /* the active set, valid while loaded */
 	uint64_t changes; /* how many times the state has changed */
 };
 
@@ -265,7 +265,7 @@ struct loaded_pmcs {
 	} pmc[LOADED_PMCS];
 };
 
-/* CMD_LOAD, besides the set and the thread. */
+/* CMD_LOAD: its arguments except the set and the thread. */
 struct cmd_load {
 	unsigned cpu;       /* unless a thread is given */
 	bool follow;        /* threads and processes that the thread creates get contexts, too */
@@ -274,22 +274,22 @@ struct cmd_load {
 	bool inherit;       /* one context counts the thread and all that it creates */
 	bool on_exec;       /* counting waits until the thread executes a program */
 	bool always_active; /* the thread has registers of its own: see ctx_target */
-	/* With @process: threads that it has. Not for the core. */
+	/* With @process: the number of its threads. Not for the core. */
 	unsigned threads;
 	/* With @inherit and @process: descriptors that these may take. Not for the core. */
 	unsigned max_files;
-	/* Of a thread whose end will be reported: one that has ended by now can be loaded, too, and
-	 * has no registers. Not for the core. */
+	/* For a thread whose end will be reported: it can be loaded even if it has already ended,
+	 * and then has no registers. Not for the core. */
 	enum load_end { LOAD_LIVES, LOAD_MAY_HAVE_ENDED, LOAD_HAS_ENDED } end;
-	/* On a thread: of the process that opened the file. The writer's count only if they are
-	 * among these. Not for the core. */
+	/* On a thread: capabilities of the process that opened the file. A capability of the writer
+	 * counts only if it is among these. Not for the core. */
 	struct capabilities opener;
 	/* On a thread: the writer must have @fsuid as its real user id, too. Not for the core. */
 	bool checks_fsuid;
 	unsigned fsuid;
 	bool taken;               /* out: refused, because the thread already has a context */
-	struct loaded_pmcs *pmcs; /* out: if it succeeds; the caller's, NULL: they are not wanted */
-	/* What the CPUs have on which it is loaded; NULL: what the context has. */
+	struct loaded_pmcs *pmcs; /* out, on success; owned by the caller; NULL: not wanted */
+	/* The PMU of the CPUs on which it is loaded; NULL: the context's PMU. */
 	const struct pmu *pmu;
 	struct cpus
 		*cpus; /* where the thread is followed, owned by the command; NULL: everywhere */
@@ -302,7 +302,7 @@ struct cmd_setup {
 	struct sampling smpl;
 };
 
-/* CMD_SIGNAL, besides the thread; not for the core. */
+/* CMD_SIGNAL: its arguments except the thread; not for the core. */
 struct cmd_signal {
 	int sig;      /* 0: no signals */
 	bool process; /* the target is a process, not a thread */
@@ -310,11 +310,11 @@ struct cmd_signal {
 	int fd;
 };
 
-/* How long a context has counted what was read (ns), at the moment of the reading. */
+/* How long a context had counted (ns) when its registers were read. */
 struct ctx_times {
-	uint64_t active; /* of the set, as active_ns */
+	uint64_t active; /* time of the set, as active_ns */
 	uint64_t began;  /* the last start (clock of PMD 256); 0: there was none */
-	uint64_t until;  /* now, or the stop after it */
+	uint64_t until;  /* now, or the stop after @began */
 };
 
 /*
@@ -331,7 +331,7 @@ struct cmd_vector {
 	struct ctx_times times; /* out: CMD_READ, of the set of the first element */
 };
 
-/* CMD_READ: the numbers in files that it needs, read before. */
+/* CMD_READ: the numbers in files that it needs, read before it is executed. */
 struct cmd_files {
 	unsigned n;
 	struct {
@@ -360,7 +360,7 @@ struct cmd_count {
 struct cmd_counts {
 	struct cmd_count *count; /* owned by the caller */
 	unsigned n;
-	uint64_t gaps; /* out: of the context, since the last load */
+	uint64_t gaps; /* out: gaps of the context since the last load */
 };
 
 struct command {
@@ -382,7 +382,7 @@ struct command {
 	struct cmd_live_page live_page;
 	struct cmd_counts counts;
 	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
-	struct err note;      /* out: if it succeeds, what makes its result doubtful; or empty */
+	struct err note;      /* out, on success: what makes the result doubtful; or empty */
 };
 
 #endif

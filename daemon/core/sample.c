@@ -14,8 +14,8 @@ static void sample_add(pfm_ovfl_arg_t *arg, unsigned num, uint64_t value, unsign
 }
 
 /*
- * Values for a sample of PMD row @d, of this reading; all ones if there is none. Virtual PMDs have
- * the highest numbers, so they come last.
+ * Gathers the values for a sample of PMD row @d, from this reading; all ones where there is none.
+ * Virtual PMDs have the highest numbers, so they come last.
  */
 static void sample_gather(const struct context *ctx, unsigned d, const struct virtual_values *virt,
 	pfm_ovfl_arg_t *arg)
@@ -37,7 +37,7 @@ static void sample_gather(const struct context *ctx, unsigned d, const struct vi
 			virt->valid & ROW(i) ? virt->value[i] : UINT64_MAX, n++);
 }
 
-/* True unless the format has failed; @arg then holds what follows. */
+/* True unless the format has failed; @arg then holds its decisions. */
 static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, pfm_ovfl_arg_t *arg)
 {
 	struct context *ctx = run->ctx;
@@ -61,7 +61,8 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
 }
 
 /*
- * Counts the overflows of PMD row @d. It stays as after the last; @after is what a reset makes it.
+ * Counts the overflows of PMD row @d, and leaves it as after the last of them. @after: what a reset
+ * makes it.
  */
 static uint32_t sample_count(
 	struct context *ctx, unsigned d, pmu_rows *triggers, uint64_t now, struct pmd_count *after)
@@ -90,8 +91,7 @@ static void sample_fail(struct context *ctx)
 	ctx->ovfl.notify = true;
 }
 
-/* What the format says about PMD row @d; true if that is to reset it, unless monitoring is masked.
- */
+/* Calls the format for PMD row @d. True if the PMD is to be reset, unless monitoring is masked. */
 static bool sample_handle(struct core_run *run, unsigned d, uint32_t overflows)
 {
 	struct context *ctx = run->ctx;
@@ -110,7 +110,7 @@ static bool sample_handle(struct core_run *run, unsigned d, uint32_t overflows)
 	return arg.ovfl_ctrl.reset_ovfl_pmds;
 }
 
-/* Resets follow all samples: what one PMD's handler masks leaves every PMD as it is. */
+/* Resets follow all samples: if the format masks for one PMD, every PMD stays as it is. */
 pmu_rows sample_overflows(struct core_run *run, pmu_rows rows, pmu_rows *triggers)
 {
 	struct context *ctx = run->ctx;

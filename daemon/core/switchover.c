@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Frozen registers get another set or another thread's context. What all of them need is reserved
- * already, so only what differs is written. It never turns back: what cannot be written costs its
- * counts, and if it is a register of the new set, all of that set's; the context is then running,
- * half-way, until it is stopped or unloaded.
+ * Programs another set or another thread's context into frozen registers. The registers that they
+ * need are reserved already, so only differences are written. A switchover is never undone: a
+ * register that cannot be written costs its counts, and a register of the new set costs all counts
+ * of that set; the context is then running, half-way, until it is stopped or unloaded.
  */
 #include "daemon/core/core_i.h"
 
@@ -50,7 +50,8 @@ static void switchover_leave_out(struct context *ctx, struct image *to)
 	to->global = image_global_bits(pmu, to->pmds);
 }
 
-/* As far as the plan got, selectors hold what was written, except those that were taken over. */
+/* Takes in the part of the plan that was run: selectors hold what was written, except those that
+ * were taken over. */
 static void switchover_take(struct context *ctx, struct program *pg, const struct plan *plan)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How long sets are active, and when a context wants a command by itself. */
+/* How long sets are active, and when a context next needs a command without a request. */
 #include "daemon/core/core_i.h"
 
 void time_account(struct context *ctx, uint64_t now)
@@ -74,7 +74,7 @@ uint64_t time_next_live(const struct context *ctx)
 	return ctx->live.time + (ctx->limits.tick_ns ? ctx->limits.tick_ns : 1);
 }
 
-/* For overflows and switches. */
+/* The next command for overflows and switches. */
 static struct wake time_wake(const struct context *ctx)
 {
 	const struct evtset *set = ctx->active;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * From one image to another, all or nothing: for load, start, restart and a rewritten PMC.
+ * Moves from one image to another, all or nothing: for load, start, restart and a rewritten PMC.
  *
- *   pause   where there is a global control, one write stops the counters that go off, all at the
- *           same instant
- *   check   registers that are new are reserved (the backend reads and keeps their originals);
- *           those that will change are read and verified, and so are counters that went off
- *   write   counters and selectors are written, and selectors read back
- *   enable  last of all, what makes the counters count
+ * pause   where there is a global control, one write stops the counters that go off, all at the
+ *         same instant
+ * check   registers that are new are reserved (the backend reads and keeps their originals);
+ *         those that will change are read and verified, and so are counters that went off
+ * write   counters and selectors are written, and selectors read back
+ * enable  the registers that make the counters count are written last
  */
 #include "daemon/core/core_i.h"
 
@@ -39,7 +39,8 @@ static pmu_rows transition_new_pmds(const struct context *ctx, const struct prog
 	return (pg->to.pmds | pg->to.spare) & ~ctx->res->reserved_pmds;
 }
 
-/* Selector row @p changes, or has selected a counter that goes off, and whose count is needed. */
+/* True if selector row @p changes, or selects for a counter that goes off and whose count is
+ * needed. */
 static bool transition_needs(const struct context *ctx, const struct program *pg, unsigned p)
 {
 	return program_changes(ctx, pg, p) ||
@@ -57,7 +58,7 @@ static void transition_keep_reserved(const struct context *ctx, struct image *to
 	}
 }
 
-/* Counters that ran all along have been disturbed meanwhile: paused, or selecting other events. */
+/* Loses counters that were running but disturbed meanwhile: paused, or selecting other events. */
 static void transition_lose_disturbed(struct context *ctx, const struct program *pg)
 {
 	pmu_rows disturbed = transition_going_off(ctx, pg);
@@ -70,8 +71,8 @@ static void transition_lose_disturbed(struct context *ctx, const struct program 
 	counters_lose(ctx, disturbed, LOST_PAUSED);
 }
 
-/* Selectors have the old value or the new one: the CPU went offline between. Neither is another
- * program's. */
+/* Notes that selectors have the old value or the new one, as the CPU went offline in between.
+ * Neither is another program's. */
 static void transition_note_unsure(struct context *ctx, const struct program *pg)
 {
 	for (unsigned p = 0; p < ctx->pmu->npmcs; p++)
@@ -81,7 +82,7 @@ static void transition_note_unsure(struct context *ctx, const struct program *pg
 
 /*
  * Fails with @e, and leaves everything as it was. Unless counters and selectors have been @written,
- * only reservations have to be given up, and paused counters to count again.
+ * it only gives up reservations and lets paused counters count again.
  */
 static int transition_undo(
 	struct core_run *run, const struct program *pg, bool written, const struct err *e)
@@ -142,7 +143,7 @@ static int transition_conflict(
 		run->ctx->target.cpu, what);
 }
 
-/* A PMC that may be free, to take instead of row @p: its number, or -1. */
+/* The number of a PMC that may be free, to use instead of row @p, or -1. */
 static int transition_other_pmc(const struct core_run *run, const struct program *pg, unsigned p)
 {
 	const struct pmu *pmu = run->ctx->pmu;
@@ -212,7 +213,8 @@ static int transition_pause(struct core_run *run, const struct program *pg, stru
 	return 0;
 }
 
-/* Row of the new ESCR that CCCR row @q, which is not the context's, chooses with @value; -1. */
+/* The row of the new ESCR that CCCR row @q, which is not the context's, chooses with @value;
+ * -1: none. */
 static int transition_new_escr(
 	const struct context *ctx, const struct program *pg, unsigned q, uint64_t value)
 {
@@ -263,7 +265,7 @@ static void transition_plan_check(
 		plan_read(plan, pmu->inuse);
 }
 
-/* An ESCR has no bit that tells whether it is in use: a CCCR that has chosen it has. */
+/* An ESCR has no bit that tells whether it is in use. The CCCR that chooses it has. */
 static int transition_check_escrs(struct core_run *run, const struct program *pg, struct err *e)
 {
 	const struct context *ctx = run->ctx;
