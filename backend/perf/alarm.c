@@ -9,7 +9,7 @@
 #include "backend/perf/event.h"
 #include "base/cleanup.h"
 
-/* Of records without a body: it never fills up before it is emptied. */
+/* Pages of the ring. Its records have no body, so it never fills up before it is emptied. */
 enum { ALARM_PAGES = 1 };
 
 static void alarm_cleanup(struct perf_alarm **a)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An alarm at a thread's own time: a task-clock event in its group, which interrupts after that
- * time and so makes its descriptor readable. It costs nothing while the thread does not run.
+ * An alarm in the time that a thread runs: a task-clock event in the thread's group, which
+ * interrupts after that time and so makes its descriptor readable. It costs nothing while the
+ * thread does not run.
  */
 #ifndef BACKEND_PERF_ALARM_H
 #define BACKEND_PERF_ALARM_H
@@ -13,7 +14,7 @@
 
 struct perf_alarm {
 	int fd;
-	struct perf_ring ring; /* Of records that only wake. */
+	struct perf_ring ring; /* A ring whose records serve only to wake the reader. */
 };
 
 /* Opens an alarm that is not set. EMFILE, EPERM, ENOMEM: the kernel refuses. */

@@ -74,7 +74,7 @@ static const char *const perf_hybrid[] = {"cpu_core", "cpu_atom", "cpu_lowpower"
 
 _Static_assert(NHYBRID <= PERF_KINDS_MAX, "there are more core types than kinds of CPU");
 
-/* The CPUs of a core type; empty: this processor has none. */
+/* The list of CPUs of the core type @source; empty: this processor has none. */
 static struct slice perf_hybrid_cpus(const char *source, char room[SYSFS_LINE])
 {
 	char path[128];
@@ -203,7 +203,7 @@ static int perf_hardware_attr(
 			"cpu): use the software events of pmu/events");
 	attr->type = (uint32_t)src->cpu;
 	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
-	/* The kernel must not multiplex it: counts are never scaled. */
+	/* The kernel must not multiplex the event: counts are never scaled. */
 	attr->pinned = 1;
 	return 0;
 }
@@ -235,7 +235,8 @@ static bool perf_is_whole_cpu(struct perf_target t)
 	return t.tid < 0;
 }
 
-/* Levels of kernel.perf_event_paranoid in perf_event_open(2); those above 2 are Debian's. */
+/* Explains EACCES and EPERM by the level of kernel.perf_event_paranoid, see perf_event_open(2).
+ * Levels above 2 are Debian's. */
 static int perf_open_denied(
 	int no, const struct perf_event_attr *attr, struct perf_target t, struct err *e)
 {
@@ -307,14 +308,15 @@ static int perf_thread_ended(pid_t tid, struct err *e)
 		(int)tid);
 }
 
-/* All events of a group, and all that write into one ring buffer, have the same clock. */
+/* All events of a group, and all events that write into one ring buffer, must have the same
+ * clock. */
 static void perf_set_clock(struct perf_event_attr *attr)
 {
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-/* backend/perf/ring.c parses such records. */
+/* Selects the contents of sample records, which backend/perf/ring.c parses. */
 static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sampling *sampling)
 {
 	if (!sampling->period)
@@ -328,10 +330,10 @@ static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sa
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 }
 
-/* Nanoseconds. */
+/* A period in nanoseconds that never elapses. */
 #define PERF_ALARM_NEVER (1ULL << 60)
 
-/* Counts nothing, at no level that a user lacks the right to. */
+/* An event that counts nothing, and at no level that requires a privilege. */
 static const struct perf_event_attr perf_dummy = {
 	.size = sizeof(perf_dummy),
 	.type = PERF_TYPE_SOFTWARE,
@@ -347,14 +349,13 @@ static int perf_open_event(
 
 	if (fd >= 0)
 		return (int)fd;
-	/* ENODEV: the leader's. This process, which is 0, has not ended. */
+	/* ENODEV concerns the leader. tid 0 is this process, which has not ended. */
 	if (t.tid > 0 && t.cpu < 0 && (errno == ESRCH || errno == ENODEV))
 		return perf_thread_ended(t.tid, e);
 	return perf_open_refused(errno, attr, t, e);
 }
 
-/* All members have the format of their leader. Its reading is that of the group, unless they are
- * inherited. */
+/* Members use the leader's read_format. Reading the leader reads the group, except with inherit. */
 static int perf_open_grouped(
 	struct perf_event_attr *attr, struct perf_target t, int leader, struct err *e)
 {
@@ -375,7 +376,8 @@ int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct
 	return perf_open_grouped(&attr, t, -1, e);
 }
 
-/* Members can be opened only while the leader is the thread's. */
+/* Opens a member as a test: the kernel refuses members once the leader is not the thread's any
+ * more. */
 int perf_leader_check(pid_t tid, int leader, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
@@ -415,8 +417,8 @@ int perf_member_new(const struct perf_sources *src, struct perf_target t, int le
 	return rc < 0 ? rc : perf_open_grouped(&attr, t, leader, e);
 }
 
-/* The kernel validates a group when a member is opened, for a PMU that nothing else uses; members
- * that are disabled do not count there. The group is this thread's, so that no other CPU is
+/* The kernel validates a group when a member is opened, as if nothing else used the PMU; disabled
+ * members are ignored in that validation. The group is on this thread, so that no other CPU is
  * interrupted. */
 int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel,
 	const struct perf_sampling *sampling, struct err *e)
@@ -441,7 +443,8 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 	};
 	int fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 
-	/* For a user that may not count there, one that would come at kernel level is late. */
+	/* For users who may not count at kernel level, an interrupt due at kernel level comes
+	 * late. */
 	attr.exclude_kernel = 1;
 	return fd == -EACCES ? perf_open_grouped(&attr, perf_on_thread(tid), leader, e) : fd;
 }

@@ -2,8 +2,8 @@
 /*
  * The layout of PERFSEL registers, which select kernel events.
  *
- * Bits 63:56 are the class. Class 0 is an event code of the CPU, in the x86 event-select layout.
- * Class 1 are the kernel's software events, with PERF_COUNT_SW_* plus one in bits 7:0, so that 0
+ * Bits 63:56 are the class. Class 0 selects an event of the CPU, in the x86 event-select layout.
+ * Class 1 selects a software event of the kernel: bits 7:0 are PERF_COUNT_SW_* plus one, so that 0
  * selects no event. USR, OS and EN have the positions of x86 event selects.
  */
 #ifndef BACKEND_PERF_EVENT_H
@@ -29,7 +29,7 @@
 	(PERFSEL_CLASS | PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV | EVTSEL_USR |  \
 		EVTSEL_OS | EVTSEL_EN)
 
-/* What events count: a thread on all CPUs, or all that a CPU runs. */
+/* The target of events: a thread on all CPUs, or everything that a CPU runs. */
 struct perf_target {
 	pid_t tid; /* -1: a CPU. */
 	int cpu;   /* -1: a thread. */
@@ -47,33 +47,34 @@ static inline struct perf_target perf_on_cpu(unsigned cpu)
 
 /* Optional event sources of one CPU. */
 struct perf_sources {
-	int cpu;      /* Value of perf_event_attr.type for the CPU's PMU; -1: none. */
-	int msr;      /* The same of the kernel's msr PMU, which has the TSC; -1: none. */
+	int cpu; /* Value of perf_event_attr.type for the CPU's PMU; -1: none. */
+	/* Value of perf_event_attr.type for the kernel's msr PMU, which has the TSC; -1: none. */
+	int msr;
 	uint64_t tsc; /* perf_event_attr.config of the TSC event. */
 };
 
 void perf_sources_find(unsigned cpu, struct perf_sources *src);
 
-/* A CPU of each core type, of which most machines have one. */
+/* One CPU of each core type. Most machines have only one core type. */
 enum { PERF_KINDS_MAX = 3 };
 struct perf_kind {
 	unsigned cpu;
 	struct perf_sources src;
 };
 
-/* Returns how many there are, at least one. */
+/* Finds a CPU of each core type. Returns the number of types, at least one. */
 unsigned perf_kinds_find(struct perf_kind kinds[PERF_KINDS_MAX]);
 
 /* Lists the software events that @src supports; returns how many. */
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events);
 
-/* @sel selects an event of the CPU's PMU; @sel selects no event. */
+/* Whether @sel selects an event of the CPU's PMU, or no event at all. */
 bool perfsel_hardware(uint64_t sel);
 bool perfsel_nothing(uint64_t sel);
-/* It is a hardware event. */
+/* Whether @sel selects a hardware event. */
 bool perfsel_takes_counter(uint64_t sel);
 
-/* How an event interrupts: after @period events; 0: never. */
+/* How an event interrupts: after every @period events; 0: never. */
 struct perf_sampling {
 	uint64_t period;
 	unsigned batch; /* Interrupts after which its ring buffer becomes readable. */
@@ -81,25 +82,27 @@ struct perf_sampling {
 };
 
 /*
- * Opens the leader of a group on @t, disabled. It counts nothing. It is pinned if the group takes
- * counters: the kernel puts events of the CPU that are not pinned behind it. ESRCH: the thread has
- * ended.
+ * Opens the leader of a group on @t, disabled. The leader counts nothing. It is pinned if the group
+ * takes counters, because the kernel schedules events of the CPU that are not pinned after it.
+ * ESRCH: the thread has ended.
  */
 int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e);
-/* ESRCH: the kernel has removed the events of the group, as thread @tid has ended, or as it
- * executes a program that gains privileges or cannot be read. */
+/* Checks that the group still exists. ESRCH: the kernel has removed its events, because thread @tid
+ * has ended, or executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);
-/* Opens the event that @sel selects in the group of @leader, on @t: it counts while the leader is
- * enabled, and is inherited if that is. EINVAL: as well if the leader is another thread's. */
+/* Opens the event that @sel selects in the group of @leader, on @t. It counts while the leader is
+ * enabled, and is inherited if the leader is. Also fails with EINVAL if the leader belongs to
+ * another thread. */
 int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
 	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
 
-/* Has the kernel take the group of @leader off @t and put it on again, at one moment, with all of
- * its members. Since Linux 6.13, a new member of a PMU that is not the leader's waits for that. */
+/* Makes the kernel remove the group of @leader from @t and add it again with all its members, at
+ * one moment. Since Linux 6.13, a new member whose PMU is not the leader's does not count before
+ * that. */
 int perf_group_resume(struct perf_target t, int leader, struct err *e);
 
-/* Opens a member that interrupts after some of the thread's time: never, until its period is set.
- */
+/* Opens a member that interrupts when the thread has run for a period of time, which is endless
+ * until it is set. */
 int perf_alarm_new(pid_t tid, int leader, struct err *e);
 
 /* Opens a member that counts nothing and records events of the thread (base/perf_events.h), whether
@@ -108,14 +111,15 @@ int perf_events_new(pid_t tid, int leader, struct err *e);
 
 /*
  * Opens the event that @sel selects on the calling thread, in the group of @leader; -1: as a
- * leader, disabled. It does not count while its leader is open. EINVAL: invalid selection, or the
- * PMU cannot count it beside the others of the group; ENODEV: the kernel lacks the event's source;
- * EACCES, EPERM, EBUSY and others: see perf_event_open(2).
+ * leader, disabled. The event does not count while its leader is open. EINVAL: invalid selection,
+ * or the PMU cannot count it together with the rest of the group; ENODEV: the kernel lacks the
+ * event's source; EACCES, EPERM, EBUSY and others: see perf_event_open(2).
  */
 int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel,
 	const struct perf_sampling *sampling, struct err *e);
 
-/* Tests whether the daemon may open events at all, with one that counts nothing. 0 or -errno. */
+/* Tests whether the daemon may open events at all, by opening one that counts nothing. 0 or
+ * -errno. */
 int perf_event_probe(struct err *e);
 
 #endif

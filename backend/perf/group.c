@@ -10,8 +10,8 @@
 #include "backend/sysfs/sysfs.h"
 #include "base/nsec.h"
 
-/* Nanoseconds, and divisor of the time passed: a smaller lag of an event's time is tolerated. It is
- * a tick of the slowest kernel clock plus 0.4 %. */
+/* Tolerated lag of an event's time: nanoseconds, plus the time passed divided by LAG_FRACTION. That
+ * is a tick of the slowest kernel clock plus 0.4 %. */
 #define LAG_FIXED    10000000ULL
 #define LAG_FRACTION 256
 
@@ -78,7 +78,8 @@ void group_close(struct perf_group *g)
 	close(g->leader);
 }
 
-/* The kernel has tried @sel alone when that was written. */
+/* Explains the refusal of a member. @sel alone was already tried when it was written, so EINVAL
+ * means that the group does not fit. */
 static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struct err *e)
 {
 	struct err gone;
@@ -159,7 +160,8 @@ static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)
 	       (ssize_t)offsetof(struct group_reading, event);
 }
 
-/* It does not run, so that what it has missed does not grow. */
+/* Clears @lost of a group that does not run. What it has missed therefore does not grow
+ * meanwhile. */
 static void group_forget_lost(struct perf_group *g, struct backend_stats *stats)
 {
 	bool read = group_read_kernel(g, stats);
@@ -188,8 +190,8 @@ static int group_run(struct perf_group *g, bool on, struct backend_stats *stats,
 	return 0;
 }
 
-/* The kernel assigns counters when the group is enabled; only a reading shows whether it found
- * them. A thread gets them when it runs. */
+/* Checks that a group on a CPU got its counters. The kernel assigns them when the group is enabled,
+ * but only a reading shows whether it found any. A thread gets them when it runs. */
 static int group_check_counters(struct perf_group *g, struct backend_stats *stats, struct err *e)
 {
 	struct err later;
@@ -221,14 +223,15 @@ int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e
 	return 0;
 }
 
-/* How long the CPU's group has run for certain. */
+/* Nanoseconds that a CPU's group has certainly run since @since. */
 static uint64_t group_ran(const struct perf_group *g)
 {
 	return g->running && !g->tid ? group_clock() - g->since : 0;
 }
 
-/* The group has run for @ran nanoseconds. Returns why its counts are lost, or 0. A CPU's group that
- * can be read is detached if its time does not pass, or passes off the PMU. */
+/* Reads a group that has run for @ran nanoseconds. Returns why its counts are lost, or 0. If a
+ * CPU's group can be read but its time does not pass, or passes off the PMU, the kernel has
+ * detached it. */
 static int group_read_run(struct perf_group *g, uint64_t ran, struct backend_stats *stats)
 {
 	const struct group_reading *r = &g->reading;

@@ -2,7 +2,7 @@
 /*
  * The perf backend: the kernel's counters as logical registers of a PMU.
  *
- * Each CPU, and each thread, has slots of one selector and one counter, which the daemon programs
+ * Each CPU and each thread has slots of one selector and one counter, which the daemon programs
  * like hardware. No other program shares them: the original value of a reserved register is always
  * 0, and restoring it closes the event.
  */
@@ -40,7 +40,7 @@ struct perf_backend {
 struct backend_cpu {
 	struct perf_cpu pc;
 	struct perf_group group;
-	struct perf_alarm *alarm; /* Of a thread; NULL: it was never needed. */
+	struct perf_alarm *alarm; /* Alarm of a thread; NULL: none was needed yet. */
 	struct perf_watch watch;
 	struct perf_slot slots[NSLOTS];
 };
@@ -94,7 +94,7 @@ static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
 }
 
-/* @cpu: the target, or any that has the events of a thread. NULL: no memory. */
+/* @cpu is the target, or any CPU that has the events of a thread. NULL: no memory. */
 static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 {
 	struct backend_cpu *c = calloc(1, sizeof(*c));
@@ -135,7 +135,7 @@ static int perf_thread_open(struct backend *be, const atomic_int *tid,
 	return 0;
 }
 
-/* Members first: they would go on without their leader. */
+/* Closes members first, because they would go on without their leader. */
 static void perf_cpu_close(struct backend_cpu *c)
 {
 	for (unsigned n = 0; n < NSLOTS; n++)
@@ -147,8 +147,8 @@ static void perf_cpu_close(struct backend_cpu *c)
 	free(c);
 }
 
-/* After a run that has read the counters, it is the time of that reading. A program that the thread
- * executes can have started the group while it was stopped. */
+/* After a run that has read the counters, returns the time of that reading. An execve() of the
+ * thread may have started the group while it was stopped. */
 static uint64_t perf_thread_time(struct backend_cpu *c)
 {
 	struct err ignored;
@@ -188,7 +188,7 @@ static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended, or lost their events");
 }
 
-/* Events that are not to run leave their counters to others. False: none does. */
+/* Makes events that do not run give up their counters to others. False: there are none. */
 static bool perf_rest(struct backend_cpu *c)
 {
 	bool any = false;
@@ -313,7 +313,7 @@ static unsigned perf_run_each(struct backend_cpu *c, struct reg_op *ops, unsigne
 	return done;
 }
 
-/* What selector @n will hold after @op, which succeeds. */
+/* The value of selector @n after @op, assuming that it succeeds. */
 static uint64_t perf_selector_after(unsigned n, uint64_t sel, const struct reg_op *op)
 {
 	if (op->addr != PERFSEL_ADDR + n)
@@ -332,7 +332,7 @@ static uint64_t perf_selector_after(unsigned n, uint64_t sel, const struct reg_o
 	}
 }
 
-/* Whether any slot counts when @n operations have succeeded. */
+/* Whether any slot counts after all @n operations, assuming that they succeed. */
 static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *ops, unsigned n)
 {
 	for (unsigned i = 0; i < NSLOTS; i++) {
@@ -346,7 +346,7 @@ static bool perf_counts_after(const struct backend_cpu *c, const struct reg_op *
 	return false;
 }
 
-/* All events that slots have selected are those of each thread. */
+/* Opens the events that slots have selected on each thread of the process. */
 static int perf_open_process(struct backend_cpu *c, struct err *e)
 {
 	struct process_member members[NSLOTS];
@@ -358,7 +358,7 @@ static int perf_open_process(struct backend_cpu *c, struct err *e)
 	return group_open_process(&c->group, &c->pc.src, members, n, c->pc.stats, e);
 }
 
-/* Selectors have been written: counters go to the events that run. */
+/* Gives counters to the events that run, after selectors have been written. */
 static void perf_assign_counters(struct backend_cpu *c)
 {
 	bool waits = !c->group.running;
@@ -380,9 +380,9 @@ static int perf_start_group(struct backend_cpu *c, struct err *e)
 }
 
 /*
- * The group stops before the first counter does, if all are to stop, and starts after the last one.
- * If it cannot start, the last operation counts as failed: the caller turns all of them back. Of
- * runs that happen at once, it stops after the last one.
+ * If all counters stop, the group stops before the first of them; it starts after the last one has.
+ * If it cannot start, the last operation counts as failed, and the caller undoes all of them. With
+ * at_once, the group stops after the last run.
  */
 static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, struct err *e)
 {
@@ -405,8 +405,8 @@ static unsigned perf_run(struct backend_cpu *c, struct reg_op *ops, unsigned n, 
 	return n - 1;
 }
 
-/* Hardware events are opened or put on the PMU one after another: at once, each would begin to
- * count at another moment. */
+/* Whether any slot has a hardware event. The kernel opens these or puts them on the PMU one after
+ * another, so they cannot begin to count at one moment. */
 static bool perf_has_hardware(const struct backend_cpu *c)
 {
 	for (unsigned i = 0; i < NSLOTS; i++)
@@ -441,7 +441,7 @@ static int perf_interrupt_after(struct backend_cpu *c, uint32_t addr, uint64_t s
 	return slot_interrupt_after(&c->pc, &c->slots[addr - PERFCNT_ADDR], sel, left, period, e);
 }
 
-/* The slot whose event has the number @id; NULL: it was closed. */
+/* The slot whose event has the id @id; NULL: the event was closed. */
 static const struct perf_slot *perf_slot_of(const struct backend_cpu *c, uint64_t id, unsigned *n)
 {
 	for (*n = 0; *n < NSLOTS; (*n)++)
@@ -466,8 +466,8 @@ static void perf_interrupt_counters(
 	}
 }
 
-/* The counters that were stopped. Since Linux 6.16, these are a whole group, and the record has the
- * number of its leader, which has no slot. */
+/* Lists the counters that were throttled. Since Linux 6.16, the kernel stops the whole group, and
+ * the record has the id of the leader, which has no slot. */
 static void perf_interrupt_stopped(
 	const struct backend_cpu *c, const struct perf_slot *s, struct interrupt *in)
 {
@@ -476,15 +476,15 @@ static void perf_interrupt_stopped(
 			in->counter[in->n++].addr = PERFCNT_ADDR + n;
 }
 
-/* The event of @s was off the PMU for longer than its group has been before, and than it has waited
- * itself. */
+/* Whether the event of @s was off the PMU for longer than its group had missed before plus the time
+ * that the event itself has waited. */
 static bool perf_is_evicted(
 	const struct backend_cpu *c, const struct perf_slot *s, const struct perf_record *r)
 {
 	return r->enabled - r->running > c->group.missed + (s ? s->waited : 0);
 }
 
-/* False: it is an event's that has been closed since. */
+/* Converts a record to an interrupt. False: the event has been closed since. */
 static bool perf_interrupt_of(
 	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
 {
@@ -530,7 +530,7 @@ static bool perf_interrupt_next(struct backend_cpu *c, struct interrupt *in)
 	return false;
 }
 
-/* All selectors are alike. */
+/* @addr does not matter, as all selectors are alike. */
 static int perf_try_selector(struct backend *be, uint32_t addr, uint64_t value, struct err *e)
 {
 	struct perf_backend *pb = (struct perf_backend *)be;
@@ -601,7 +601,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	pb->be.pmu = &pb->pmu;
 	pb->be.interrupts = true;
 	pb->be.interrupts_bytes = ring_bytes();
-	/* An event counts on one kind of CPU, and a thread may run on all. */
+	/* An event counts on one kind of CPU only, but a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
 	*out = &take_ptr(&pb)->be;
 	return 0;

@@ -18,9 +18,11 @@
 #include "base/nsec.h"
 
 enum {
-	PROCESS_TRIES = 5, /* At least, and for as long as this. */
+	/* Tries before giving up: at least this many, and for at least this long. */
+	PROCESS_TRIES = 5,
 	PROCESS_TRIES_NS = 300000000,
-	PROCESS_FILES = 2, /* Of a thread, besides its members: the leader, and the watch. */
+	/* Descriptors of a thread in addition to its members: the leader and the watch. */
+	PROCESS_FILES = 2,
 };
 
 /* The events of a thread. */
@@ -73,7 +75,7 @@ int process_new(
 
 /* --- Groups */
 
-/* Members first: they would go on without their leader. */
+/* Closes members first, because they would go on without their leader. */
 static void process_close_thread(struct process_thread *t)
 {
 	for (unsigned k = 0; k < t->n; k++)
@@ -129,8 +131,8 @@ static int process_open_thread(const struct perf_process *p, const struct perf_s
 	return -e->no;
 }
 
-/* One that has ended is left out. If another thread has its number by now, that is EINVAL: all else
- * that could be was tried with the reference's group. */
+/* Opens a group on each thread, except threads that have ended. EINVAL means that another thread
+ * has reused the tid, because everything else was tried with the reference's group. */
 static int process_open_threads(struct perf_process *p, const struct perf_sources *src,
 	const struct process_list *list, struct err *e)
 {
@@ -199,7 +201,8 @@ static int process_read_list(const struct perf_process *p, struct process_list *
 	return 0;
 }
 
-/* How many it has: the kernel gives its directory a link for each, and two more. */
+/* The number of threads of the process: the kernel gives its task directory a link for each, and
+ * two more. */
 static unsigned process_count_threads(const struct perf_process *p)
 {
 	struct stat st;
@@ -213,8 +216,9 @@ static bool process_list_has(const struct process_list *list, pid_t tid)
 }
 
 /*
- * Whether all threads of the process are in @before. A list that is read while threads end may lack
- * some, and so may @before; but then it has fewer than there were, unless it has a new one.
+ * Whether all threads of the process are in @before. A list that is read while threads end may be
+ * incomplete, and so may @before; but then it has fewer threads than there were, unless it has a
+ * new one.
  */
 static int process_is_same(const struct perf_process *p, const struct process_list *before,
 	struct process_list *now, struct err *e)
@@ -232,7 +236,8 @@ static int process_is_same(const struct perf_process *p, const struct process_li
 	return 1;
 }
 
-/* Those that have ended since, whose numbers may be those of other processes' threads by now. */
+/* Closes the groups of threads that have ended since; their tids may belong to threads of other
+ * processes by now. */
 static void process_drop_ended(struct perf_process *p, const struct process_list *list)
 {
 	unsigned kept = 0;
@@ -261,7 +266,7 @@ static int process_check_files(
 		(int)p->pid, threads, each);
 }
 
-/* 1: all threads have groups. 0: try again. */
+/* Returns 1 if all threads have groups, 0 to try again. */
 static int process_try_open(struct perf_process *p, const struct perf_sources *src,
 	unsigned max_files, struct process_list *before, struct process_list *now, struct err *e)
 {
@@ -280,7 +285,7 @@ static int process_try_open(struct perf_process *p, const struct perf_sources *s
 	return rc;
 }
 
-/* The groups are no other program's than the one that was loaded. */
+/* Checks that the groups belong to the program that was loaded, and not to one executed since. */
 static int process_check_reference(const struct perf_process *p, struct err *e)
 {
 	return perf_leader_check(atomic_load(p->tid), p->reference, e);
@@ -294,7 +299,7 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 	unsigned tries = 0;
 	int rc;
 
-	process_close(p); /* of a start that has failed */
+	process_close(p); /* groups of a start that has failed */
 	p->nmembers = n;
 	for (unsigned k = 0; k < n; k++)
 		p->member[k] = members[k];
@@ -306,7 +311,7 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 			"the threads of process %d come and go faster than they can be opened: try "
 			"again, or load with follow instead of inherit",
 			(int)p->pid);
-	/* A program that it executes from now on takes its events away itself. */
+	/* From now on, an execve() of the process removes its events if they may not count. */
 	if (rc > 0)
 		rc = process_check_reference(p, e);
 	if (rc < 0)
@@ -316,7 +321,8 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 
 /* --- Running and reading */
 
-/* Threads 0 to @n - 1; returns how many of them the kernel has started or stopped. */
+/* Starts or stops threads 0 to @n - 1; returns how many of them the kernel has started or
+ * stopped. */
 static unsigned process_run_first(struct perf_process *p, unsigned n, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;

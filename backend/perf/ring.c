@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/perf_events.h"
 
-/* 128 KiB: room for 1800 samples, or for 110 of the largest stacks. */
+/* Pages of a ring: 128 KiB, enough for 1800 samples, or for 110 of the largest stacks. */
 enum { RING_PAGES = 32 };
 
 size_t ring_bytes(void)
@@ -87,13 +87,13 @@ int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct er
 	return 0;
 }
 
-/* The rest of a record, in words. */
+/* The rest of a record, in 64-bit words. */
 struct ring_words {
 	const uint64_t *at;
 	uint64_t left;
 };
 
-/* The next @n words; NULL: there are fewer. */
+/* Takes the next @n words; NULL: there are fewer. */
 static const uint64_t *ring_take(struct ring_words *w, uint64_t n)
 {
 	const uint64_t *p = w->at;
@@ -105,7 +105,7 @@ static const uint64_t *ring_take(struct ring_words *w, uint64_t n)
 	return p;
 }
 
-/* The counts of a group, and its times. */
+/* Parses the counts of a group and its times. */
 static bool ring_take_counts(struct ring_words *w, struct perf_record *r)
 {
 	const uint64_t *head = ring_take(w, 3);
@@ -115,7 +115,7 @@ static bool ring_take_counts(struct ring_words *w, struct perf_record *r)
 	r->ncounts = head[0];
 	r->enabled = head[1];
 	r->running = head[2];
-	/* As many as fit, so that their size in words does not overflow. */
+	/* Compared before multiplying, so that the size in words does not overflow. */
 	r->counts = r->ncounts <= w->left ? ring_take(w, 2 * r->ncounts) : NULL;
 	return r->counts != NULL;
 }
@@ -128,7 +128,7 @@ static void ring_take_frames(struct ring_words *w, struct perf_record *r)
 	r->nframes = r->frames ? *n : 0;
 }
 
-/* The order of the fields is that of perf_event_open(2), for the sample_type of event.c. */
+/* Fields are in the order of perf_event_open(2), for the sample_type in event.c. */
 static bool ring_parse_sample(struct ring_words w, struct perf_record *r)
 {
 	const uint64_t *head = ring_take(&w, 5);
@@ -150,7 +150,7 @@ static bool ring_parse_sample(struct ring_words w, struct perf_record *r)
 	return true;
 }
 
-/* A record that is malformed stands for one that is missing. */
+/* Parses an event of the thread. A malformed record counts as a missing one. */
 static bool ring_parse_event(struct perf_ring *ring, struct perf_record *r)
 {
 	pfm_smpl_event_t ev;
@@ -189,7 +189,8 @@ bool ring_parse(struct perf_ring *ring, struct perf_record *r)
 	return ring_parse_event(ring, r);
 }
 
-/* A record whose writing was interrupted by that of another one follows it. */
+/* Keeps times from decreasing: a record whose writing was interrupted by another record follows
+ * that one. */
 static void ring_order_event(struct perf_interrupts *p, struct perf_record *r)
 {
 	if (r->kind != INTERRUPT_EVENT)

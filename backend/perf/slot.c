@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One perf event per slot: opening, starting, stopping, and what it has counted. */
+/* One perf event per slot: opening, starting, stopping and reading it. */
 #include "backend/perf/slot.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The result of read() with the read_format of event.c, of an event that is inherited. */
+/* The result of read() of an inherited event, with the read_format of event.c. */
 struct slot_reading {
 	uint64_t count, enabled, running;
 };
@@ -26,7 +26,7 @@ static int slot_lose(struct perf_slot *s, int no, struct err *e)
 	return group_explain_lost(no, e);
 }
 
-/* A parked member has a count already. */
+/* Takes a parked member, which already has a count. */
 static int slot_member_unpark(
 	const struct perf_cpu *pc, const struct group_member *m, struct perf_slot *s, struct err *e)
 {
@@ -83,7 +83,7 @@ static int slot_process_count(
 	return rc < 0 ? slot_lose(s, EBUSY, e) : 0;
 }
 
-/* The count of the running event; if that fails, it is lost. */
+/* Reads the count of the running event; on failure, the count is lost. */
 static int slot_event_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
@@ -104,7 +104,7 @@ static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err
 	return rc;
 }
 
-/* Cannot fail: if the count is lost, reading it fails. */
+/* Stops the slot. Reports no failure: if the count is lost, reading it fails later. */
 static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	struct err later;
@@ -117,8 +117,8 @@ static void slot_stop(const struct perf_cpu *pc, struct perf_slot *s)
 	s->running = false;
 }
 
-/* False: its event takes no counter that another one could have. Those that are inherited stay as
- * they were opened. */
+/* Disables the event to free its counter. False: it takes no counter that another event could use.
+ * Inherited events stay as they were opened. */
 static bool slot_switch_off(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	if (s->fd < 0 || s->off || !perfsel_hardware(s->open) || pc->group->conf.inherit)
@@ -178,7 +178,7 @@ static int slot_open(const struct perf_cpu *pc, uint64_t sel, uint64_t period, s
 	return s->fd < 0 ? s->fd : slot_attach(pc, s, e);
 }
 
-/* Its event may be needed again soon. */
+/* Parks the slot's event, which may be needed again soon, or closes it. */
 static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	const struct group_member m = {.fd = s->fd, .sel = s->open, .id = s->id};
@@ -188,7 +188,7 @@ static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
 	slot_close(s);
 }
 
-/* Its event could not be replaced by another one. */
+/* Continues with the old event after it could not be replaced. */
 static void slot_continue(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	struct err again;
@@ -198,8 +198,8 @@ static void slot_continue(const struct perf_cpu *pc, struct perf_slot *s)
 	slot_resume(pc, s);
 }
 
-/* Stops the event for @new, which is open already. If that counts the same, it does so from this
- * reading on: nothing is left out, or counted twice. */
+/* Stops the event in favour of @new, which is already open. If @new has the same event, it counts
+ * from this reading on, so that nothing is left out or counted twice. */
 static int slot_hand_over(
 	const struct perf_cpu *pc, struct perf_slot *s, struct perf_slot *new, struct err *e)
 {
@@ -211,8 +211,8 @@ static int slot_hand_over(
 	return same ? slot_event_count(pc, new, &new->count, e) : 0;
 }
 
-/* Replaces the event by the one that @sel selects; if that fails, the old event continues. It
- * leaves its counter to the new one if that needs it. */
+/* Replaces the event by the one that @sel selects; if that fails, the old event continues. The old
+ * event gives up its counter if the new one needs it. */
 static int slot_change(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, struct err *e)
 {
 	bool ran = s->running;
@@ -287,7 +287,7 @@ int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, s
 	return 0;
 }
 
-/* Opens an event that would interrupt, on this thread, which any user may count. */
+/* Tries to open an event that interrupts, on this thread, which the daemon may always count. */
 static int slot_try_interrupt(
 	const struct perf_cpu *pc, uint64_t sel, uint64_t period, struct err *e)
 {
@@ -311,7 +311,7 @@ int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_
 		if (next && slot_try_interrupt(pc, sel, next, e) < 0)
 			return -e->no;
 		s->next_period = next;
-		/* The event that runs is replaced by one that interrupts. */
+		/* Replace the running event by one that interrupts. */
 		return next && s->running ? slot_select(pc, s, s->sel, e) : 0;
 	}
 	s->next_period = next;

@@ -7,8 +7,8 @@
  * partial or stale: if the kernel did not count all of the time, the count is lost until the
  * counter is written again.
  *
- * The events of a target are members of a group, and count while that runs (group.h): whatever else
- * is running, a slot starts and stops by noting the member's count.
+ * The events of a target are members of a group and count while the group runs (group.h):
+ * regardless of what else is running, a slot starts and stops by recording the member's count.
  */
 #ifndef BACKEND_PERF_SLOT_H
 #define BACKEND_PERF_SLOT_H
@@ -24,7 +24,7 @@
 
 /* Shared by all slots of a target. */
 struct perf_cpu {
-	unsigned cpu; /* Of a thread: any that has its events. */
+	unsigned cpu; /* For a thread, any CPU that has its events. */
 	struct perf_group *group;
 	struct perf_sources src;
 	struct perf_interrupts *interrupts; /* NULL: events do not interrupt. */
@@ -39,13 +39,14 @@ struct perf_slot {
 	bool running;   /* The event is enabled. */
 	int lost;       /* 0, or the positive errno of reading the counter: its count is lost. */
 	uint64_t open;  /* The selector, without EN, for which the event was opened. */
-	bool off;       /* The event rests: it does not count, and takes no counter. */
-	uint64_t id;    /* The event's number. */
-	/* Events between interrupts: what the kernel was told, 0 if the event does not interrupt;
-	 * and what the next event is to be told. */
+	bool off;       /* The event rests: it is disabled and takes no counter. */
+	uint64_t id;    /* The event's id. */
+	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
+	 * as the next event will have it. */
 	uint64_t period, next_period;
-	uint64_t enabled; /* The group's time when the member was opened, ns. */
-	/* ns. Opened while the group ran, it was enabled and off the PMU for up to this time. */
+	uint64_t enabled; /* The group's enabled time when the member was opened, ns. */
+	/* Nanoseconds, at most, that the event was enabled but off the PMU because it was opened
+	 * while the group ran. */
 	uint64_t waited;
 };
 
@@ -61,14 +62,14 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e);
 int slot_write(const struct perf_cpu *pc, struct perf_slot *s, uint64_t value, struct err *e);
 
-/* Has the event take no counter until slot_resume(). False: it is running, or takes none. */
+/* Makes the event take no counter until slot_resume(). False: it is running, or takes none. */
 bool slot_rest(const struct perf_cpu *pc, struct perf_slot *s);
-/* The slot runs, and its event rests. */
+/* Whether the slot runs while its event rests. */
 bool slot_waits(const struct perf_slot *s);
-/* Has the kernel count for a slot that waits. If that fails, reading the counter fails. */
+/* Enables the event of a slot that waits. If that fails, reading the counter fails. */
 void slot_resume(const struct perf_cpu *pc, struct perf_slot *s);
 
-/* As backend_ops.interrupt_after. */
+/* backend_ops.interrupt_after */
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
 	uint64_t left, uint64_t period, struct err *e);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Whether the kernel can count what a selector selects, asked before anything is loaded. */
+/* Tests whether the kernel can count a selector's event, before anything is loaded. */
 #include "backend/perf/try.h"
 
 #include <errno.h>
@@ -12,13 +12,15 @@ void perf_trial_init(struct perf_trial *t)
 	t->nkinds = perf_kinds_find(t->kinds);
 }
 
-/* Hardware selectors differ in the low bits most, software events in the lowest byte alone. */
+/* The place of @sel in @accepted. Hardware selectors differ mostly in the low bits, software events
+ * only in the lowest byte. */
 static atomic_ullong *perf_trial_slot(struct perf_trial *t, uint64_t sel)
 {
 	return &t->accepted[(sel ^ sel >> 8 ^ sel >> 16) % PERF_ACCEPTED];
 }
 
-/* Anything else says something about this moment, not about the selector. */
+/* Whether errno @no is about the selector. All other errors are about the current state of the
+ * system. */
 static bool perf_is_refusal(int no)
 {
 	return no == ENOENT || no == EINVAL || no == EOPNOTSUPP || no == ENODEV || no == EACCES ||
@@ -64,7 +66,7 @@ bool perf_fit(const struct perf_trial *t, const uint64_t *sels, unsigned n)
 		if (rc >= 0)
 			fds[opened++] = rc;
 	}
-	while (opened) /* The leader last: without it, the others would count. */
+	while (opened) /* The leader is closed last: without it, the others would count. */
 		close(fds[--opened]);
 	return rc != -EINVAL;
 }
