@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What all users of a CPU's registers share, below reservations and plans. */
+/* Access to a CPU's registers, below reservations and plans. */
 #include "backend/msr/msr_i.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "backend/msr/topology.h"
 #include "backend/pmu/regs.h"
 
-#define IPF_OI    (1ULL << 5) /* Of Itanium's selectors. */
+#define IPF_OI    (1ULL << 5) /* Interrupt bit of Itanium's selectors. */
 #define FIXED_PMI 0x8888888888888888ULL
 
 unsigned msr_first_online(struct msr_io *io)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Where results go, and its argument. */
+/* The receiver of results, and its argument. */
 struct msr_checker {
 	check_report *report;
 	void *arg;
@@ -98,7 +98,7 @@ static void msr_check_cpus(const struct msr_checker *k, struct msr_backend *mb)
 		struct err e;
 		int handle;
 
-		/* One that has come online only now is described when it is used. */
+		/* A CPU that has just come online is described when it is used. */
 		if (!io->ops->cpu_online(io, cpu) || !msr_type_of(&mb->types, cpu))
 			continue;
 		handle = io->ops->open(io, cpu, &e);
@@ -129,7 +129,7 @@ static void msr_check_journals(const struct msr_checker *k, const struct backend
 			found.unrestored);
 }
 
-/* A missing driver or capability makes open() fail. */
+/* Reports a missing driver or capability, which makes open() fail. */
 static bool msr_check_open(const struct msr_checker *k, struct msr_io *io)
 {
 	unsigned cpu = msr_first_online(io);

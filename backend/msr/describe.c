@@ -44,7 +44,7 @@ static int describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu 
 	return pmu_detect(&query, out, e);
 }
 
-/* The number of the type with this PMU; t->n if there is none. */
+/* The index of the type with this PMU; t->n if there is none. */
 static unsigned describe_search(const struct msr_types *t, const struct pmu *pmu)
 {
 	unsigned i = 0;
@@ -88,8 +88,8 @@ static int describe_one(struct msr_types *t, struct msr_io *io, unsigned cpu, st
 	return rc;
 }
 
-/* Of a description that was not detected, on the first CPU that is online. Without one, there are
- * none. */
+/* Detects the free-running registers for a description that was given, on the first online CPU.
+ * Without an online CPU, there are none. */
 static void describe_free(struct msr_types *t, struct msr_io *io)
 {
 	struct describe_target target = {.io = io, .cpu = msr_first_online(io)};
@@ -110,7 +110,7 @@ static int describe_all(struct msr_types *t, struct msr_io *io, struct err *e)
 	for (unsigned cpu = 0; cpu < t->limit; cpu++) {
 		int rc = io->ops->cpu_online(io, cpu) ? describe_one(t, io, cpu, e) : 0;
 
-		if (rc < 0 && rc != -ENXIO) /* It went offline. */
+		if (rc < 0 && rc != -ENXIO) /* -ENXIO: it went offline. */
 			return rc;
 	}
 	if (!t->n)
@@ -128,7 +128,8 @@ static int describe_shown(struct msr_types *t, struct err *e)
 	return t->n == 1 ? 0 : pmu_types_new(raw, t->n, &t->shown, e);
 }
 
-/* Addresses of another space would be those of other registers. */
+/* Loads the description @pmu. A description of another space is refused, because its addresses mean
+ * other registers. */
 static int describe_by_name(
 	struct msr_types *t, const struct msr_io *io, const char *pmu, struct err *e)
 {
@@ -204,8 +205,7 @@ const struct msr_type *msr_type_of(const struct msr_types *t, unsigned cpu)
 {
 	int type = cpu < t->limit ? atomic_load(&t->cpu[cpu]) : -1;
 
-	/* Where there is one type, that of a CPU that comes online is verified when it is opened.
-	 */
+	/* With a single type, a CPU that comes online is verified when it is opened. */
 	if (type < 0 && t->n > 1)
 		return NULL;
 	return &t->of[type < 0 ? 0 : type];

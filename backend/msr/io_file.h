@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers behind the kernel's device files N/msr and N/cpuid, or msrsim's. */
+/* Registers behind the device files N/msr and N/cpuid of the kernel or of msrsim. */
 #ifndef BACKEND_MSR_IO_FILE_H
 #define BACKEND_MSR_IO_FILE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opening takes a lock on the directory. Otherwise, a starting daemon could find the journal of
- * another starting one before that journal is locked, and treat it as a killed daemon's.
+ * Opening a journal takes a lock on the directory. Otherwise, a starting daemon could find the
+ * journal of another starting daemon before it is locked, and take it for a killed daemon's.
  */
 #include "backend/msr/journal.h"
 
@@ -37,7 +37,7 @@ struct journal_entries {
 	size_t n, room;
 };
 
-/* A journal that has been recovered from. It is locked until it is removed. */
+/* A recovered journal. It is locked until it is removed. */
 struct journal_stale {
 	struct journal_stale *next;
 	int fd;
@@ -266,7 +266,8 @@ static int journal_recover_all(struct journal_opening *o, int dir, struct err *e
 	return 0;
 }
 
-/* Forgets the journals that have been recovered from, and with @remove removes all but @kept. */
+/* Frees the list of recovered journals and, with @remove, removes all of their files except
+ * @kept. */
 static void journal_free_stale(struct journal_opening *o, int dir, bool remove, const char *kept)
 {
 	while (o->stale) {
@@ -280,7 +281,8 @@ static void journal_free_stale(struct journal_opening *o, int dir, bool remove, 
 	}
 }
 
-/* A dead daemon may have had the same pid: its journal is replaced when this one is complete. */
+/* The name under which to write this daemon's journal. A dead daemon may have had the same pid: its
+ * journal is replaced when this one is complete. */
 static const char *journal_first_name(const struct journal *j, const struct journal_opening *o)
 {
 	static const char incomplete[] = "journal.new";
@@ -297,7 +299,7 @@ static const char *journal_first_name(const struct journal *j, const struct jour
 static int journal_fill(struct journal *j, const char *run_dir, const char *name,
 	const struct journal_opening *o, struct err *e)
 {
-	errno = ENOSPC; /* For a short write, which sets no errno. */
+	errno = ENOSPC; /* The errno of a short write, which sets none. */
 	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0 ||
 		pwrite(j->fd, &o->head, sizeof(o->head), 0) != sizeof(o->head))
 		return err_set(e, errno, "cannot write %s/%s: %s", run_dir, name, err_name(errno));
@@ -404,7 +406,8 @@ static bool journal_has(int fd, uint32_t cpu, uint32_t addr)
 	return has;
 }
 
-/* The process of the journal @name, if it runs and the journal is of the same device; 0: not. */
+/* The pid of the daemon of journal @name if it is running and uses the same device directory;
+ * otherwise 0. */
 static pid_t journal_running(
 	const struct journal *j, const struct journal_head *ours, const char *name, int *fd)
 {

@@ -22,7 +22,7 @@ struct journal_entry {
 	uint32_t cpu, addr;
 	uint64_t orig;
 	uint64_t mask;   /* 0: the reservation has ended. */
-	bool unrestored; /* Restoring it has been tried and has failed. */
+	bool unrestored; /* Restoring it was tried and failed. */
 };
 
 struct journal_ops {
@@ -32,16 +32,16 @@ struct journal_ops {
 	 */
 	int (*recover)(void *arg, struct journal_entry *entries, size_t n, struct err *e);
 	/*
-	 * Puts what recover() could not restore into @j, this daemon's journal, which then
-	 * replaces those that it comes from.
+	 * Writes the registers that recover() could not restore into @j, this daemon's journal,
+	 * which then replaces the journals that they come from.
 	 */
 	int (*transfer)(void *arg, struct journal *j, struct err *e);
 };
 
 /*
- * Recovers from journals in @run_dir whose daemon is dead and which belong to this boot and to
- * device directory @dev. Creates this daemon's. Then removes the former, and journals of earlier
- * boots.
+ * Recovers from the journals in @run_dir that belong to this boot and to device directory @dev and
+ * whose daemon is dead. Creates this daemon's journal. Then removes the recovered journals and
+ * journals of earlier boots.
  */
 int journal_open(const char *run_dir, const char *dev, const struct journal_ops *ops, void *arg,
 	struct journal **out, struct err *e);
@@ -49,21 +49,21 @@ int journal_open(const char *run_dir, const char *dev, const struct journal_ops 
 int journal_put(struct journal *j, unsigned slot, const struct journal_entry *entry, struct err *e);
 
 /*
- * The process of another running daemon that has reserved register @addr of @cpu; 0: none. @j may
- * be NULL. Takes no lock: a daemon that starts meanwhile must not find a journal locked.
+ * The pid of another running daemon that has reserved register @addr of @cpu; 0: none. @j may be
+ * NULL. Takes no lock: a daemon that starts meanwhile must not find a journal locked.
  */
 pid_t journal_owner(const struct journal *j, uint32_t cpu, uint32_t addr);
 
 /* Closes the journal; with @keep, the file stays for the next daemon. @j may be NULL. */
 void journal_close(struct journal *j, bool keep);
 
-/* Of the journals in a directory that belong to this boot and to a device directory. */
+/* Summary of the journals in a directory that belong to this boot and to a device directory. */
 struct journal_summary {
 	unsigned unfinished; /* Journals of dead daemons. */
 	unsigned unrestored; /* Registers that could not be restored. */
 };
 
-/* Changes nothing. */
+/* Summarizes the journals in @run_dir for device directory @dev. Changes nothing. */
 void journal_summary(const char *run_dir, const char *dev, struct journal_summary *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The journal on disk: a header, then slots of one record each. A slot of zeros, or one with a
- * wrong checksum, is empty. Native byte order, because a journal is used by the same boot only.
+ * wrong checksum, is empty. Byte order is native, because a journal is used by the same boot only.
  */
 #ifndef BACKEND_MSR_JOURNAL_FORMAT_H
 #define BACKEND_MSR_JOURNAL_FORMAT_H
@@ -16,7 +16,8 @@ enum { JOURNAL_VERSION = 1, JOURNAL_BOOT_ID = 40, JOURNAL_DEV = 440 };
 struct journal_head {
 	char magic[8];
 	uint64_t st_dev,
-		st_ino; /* Of the device directory, in case dev is reused for another one. */
+		/* Identity of the device directory, in case the path is reused for another one. */
+		st_ino;
 	char boot_id[JOURNAL_BOOT_ID];
 	char dev[JOURNAL_DEV]; /* Path of the device directory. */
 	uint32_t version;

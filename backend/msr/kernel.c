@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One-line files of /proc and /sys. A missing file means a kernel without the feature. */
+/* Reads one-line files of /proc and /sys. A missing file means a kernel without the feature. */
 #include "backend/msr/kernel.h"
 
 #include <errno.h>

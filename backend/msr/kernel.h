@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings of the running kernel that affect MSR writes and its own use of the PMU. */
+/* Settings of the running kernel that affect MSR writes and the kernel's own use of the PMU. */
 #ifndef BACKEND_MSR_KERNEL_H
 #define BACKEND_MSR_KERNEL_H
 
@@ -22,10 +22,10 @@ struct kernel_word kernel_lockdown(void);
 /* "on", "off" or "default"; "" if unknown (older kernel, no driver). */
 struct kernel_word kernel_allow_writes(void);
 
-/* The NMI watchdog is on: it occupies a counter of each CPU. */
+/* Whether the NMI watchdog is on, which occupies a counter of each CPU. */
 bool kernel_nmi_watchdog(void);
 
-/* Sets EPERM for a write to @what that the kernel refused; the sentence names the reason. */
+/* Sets EPERM, with the reason in the sentence, for a write to @what that the kernel refused. */
 int kernel_refusal(const char *what, struct err *e);
 
 #endif

@@ -26,11 +26,10 @@ struct msr_backend {
 	/* The thread that restores when CPUs come online. It may run after begin. */
 	pthread_t pending_thread;
 	pthread_cond_t pending_changed;
-	cpu_set_t pending_affinity; /* That of the thread that called begin. */
+	cpu_set_t pending_affinity; /* Affinity of the thread that called begin. */
 	bool pending_begun, pending_running, pending_end;
-	/* Registers in dead daemons' journals that are not of this description, or not of a CPU; or
-	 * of one that was offline, so that its type is not known.
-	 * Constant after opening. */
+	/* Registers in dead daemons' journals that the description lacks, that belong to no CPU, or
+	 * whose CPU was offline, so that its type is not known. Constant after opening. */
 	struct journal_entry *foreign;
 	unsigned nforeign;
 };
@@ -40,20 +39,21 @@ struct backend_cpu {
 	unsigned cpu;
 	int handle;
 	const struct msr_type *type;
-	const struct msr_regs *regs; /* Of @type. */
+	const struct msr_regs *regs; /* Registers of @type. */
 	/* Copies from mb->io, so that an access follows fewer pointers. */
 	struct msr_io *io;
 	int (*read)(struct msr_io *io, int handle, uint32_t addr, uint64_t *value);
 	int (*write)(struct msr_io *io, int handle, uint32_t addr, uint64_t value);
 	struct reservation reservations[MSR_MAX_REGS]; /* By row of @regs. */
-	uint64_t left[MSR_MAX_REGS]; /* Bits of these that were given up, and are not restored
-					yet. */
-	uint32_t units[PMU_SCOPES];  /* See topology_of(); with has_units. */
+	/* Bits of @reservations, by row, that were given up and are not restored yet. */
+	uint64_t left[MSR_MAX_REGS];
+	uint32_t units[PMU_SCOPES]; /* See topology_of(); with has_units. */
 	bool has_units;
 	bool is_second; /* The second thread of its core; for regs->by_thread. */
-	/* This one has reserved registers. Only one struct of a CPU does; others only read. */
+	/* Registers have been reserved through this struct. Only one struct of each CPU does that;
+	 * others only read. */
 	bool reserved_any;
-	/* A release has failed because the CPU was offline. By now it may be online again. */
+	/* A release has failed because the CPU was offline. The CPU may be online again by now. */
 	bool seen_offline;
 };
 
@@ -77,10 +77,10 @@ static inline void msr_cpu_init(struct backend_cpu *c, struct msr_backend *mb,
 	};
 }
 
-/* Must succeed before the first access; fails as CPUID does. */
+/* Sets @is_second. Must succeed before the first access; fails like CPUID. */
 int msr_cpu_find_thread(struct backend_cpu *c, struct err *e);
 
-/* @value with the bits of both threads of a core exchanged. */
+/* @value with the bits of the two threads of a core exchanged. */
 static inline uint64_t msr_exchange(const struct msr_reg *reg, uint64_t value)
 {
 	uint64_t second = reg->first >> reg->second_by;
@@ -90,9 +90,9 @@ static inline uint64_t msr_exchange(const struct msr_reg *reg, uint64_t value)
 }
 
 /*
- * All register accesses go through these functions; without _plain, of any register. They update
- * the statistics before the access: after a write that enables counters, each user instruction is
- * counted.
+ * All register accesses go through these functions; the ones with _plain are not for special
+ * registers. They update the statistics before the access: after a write that enables counters,
+ * each user instruction is counted.
  */
 static inline int msr_read_plain(struct backend_cpu *c, const struct msr_reg *reg, uint64_t *value)
 {
@@ -133,18 +133,19 @@ int msr_access_failed(
 	const struct backend_cpu *c, const struct msr_reg *reg, int rc, struct err *e);
 
 /*
- * Whether selector @addr of @pmu with @value interrupts. Then it is the kernel's, because only a
- * kernel can handle the interrupt.
+ * Whether selector @addr of @pmu with @value interrupts. If so, the kernel uses it, because only
+ * the kernel can handle the interrupt.
  */
 bool msr_interrupts(const struct pmu *pmu, uint32_t addr, uint64_t value);
 
 /*
- * An offline CPU keeps its registers. What could not be restored there is pending. It is restored
- * soon after the CPU comes online, and in any case before the next reservation on this CPU.
+ * An offline CPU keeps its registers. Reservations that could not be restored there are pending.
+ * They are restored soon after the CPU comes online, and in any case before the next reservation on
+ * this CPU.
  *
- * pending_restore_keep() saves the reservations that @c still has. pending_restore_first() comes
+ * pending_restore_keep() saves the reservations that @c still has. Call pending_restore_first()
  * before each reservation of @c: before the first one, it restores what is pending; after a release
- * that came while the CPU was offline, it gives up what the kernel's perf has taken since.
+ * while the CPU was offline, it gives up the counters that the kernel's perf has taken since.
  */
 void pending_restore_keep(struct backend_cpu *c);
 void pending_restore_first(struct backend_cpu *c);
@@ -153,8 +154,8 @@ void pending_restore_first(struct backend_cpu *c);
 bool pending_restore_has(struct msr_backend *mb, unsigned cpu, uint32_t addr);
 
 /*
- * Restores all reservations of @c, and clears the overflow status of their counters; except those
- * that the kernel's perf has taken meanwhile. Failures are reported, and the reservation stays.
+ * Restores all reservations of @c and clears the overflow status of their counters, except counters
+ * that the kernel's perf has taken meanwhile. A failure is reported, and the reservation stays.
  * -EPERM with a sentence: the device refuses writes.
  */
 int pending_restore_run(struct backend_cpu *c, struct err *e);
@@ -168,7 +169,7 @@ int pending_restore_transfer(void *arg, struct journal *j, struct err *e);
 
 void pending_restore_init(struct msr_backend *mb);
 void pending_restore_begin(struct msr_backend *mb);
-/* Ends the thread. Whether something could not be restored. */
+/* Ends the thread. Returns whether something could not be restored. */
 bool pending_restore_end(struct msr_backend *mb);
 void pending_restore_free(struct msr_backend *mb);
 

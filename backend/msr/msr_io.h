@@ -36,7 +36,7 @@ struct msr_io_ops {
 /* The first member of each implementation. */
 struct msr_io {
 	const struct msr_io_ops *ops;
-	enum pmu_space space; /* The registers that it has: a description of others is refused. */
+	enum pmu_space space; /* Its kind of registers; descriptions of another kind are refused. */
 	bool kernel;          /* The running kernel uses the same registers. */
 	bool persistent; /* The registers outlive this process, so that a journal makes sense. */
 };

@@ -42,7 +42,7 @@ static bool pending_any_offline(const struct msr_backend *mb)
 	return false;
 }
 
-/* Frees those that have nothing left to restore. */
+/* Frees entries that have nothing left to restore. */
 static void pending_sweep(struct msr_backend *mb)
 {
 	struct pending_restore **at = &mb->pending;
@@ -93,8 +93,8 @@ static void pending_clear_status(struct backend_cpu *c, uint64_t bits)
 	}
 }
 
-/* Gives up a counter that has another user: its field of the selector, itself, and its enable bit.
- */
+/* Gives up a counter that has another user: its field of the selector, the counter, and its enable
+ * bit. */
 static void pending_forget_counter(struct backend_cpu *c, const struct pmu_pmd *pmd)
 {
 	const struct msr_regs *regs = c->regs;
@@ -107,8 +107,8 @@ static void pending_forget_counter(struct backend_cpu *c, const struct pmu_pmd *
 }
 
 /*
- * While nothing restored them, the kernel may have begun to use the counters, for example for its
- * NMI watchdog. It alone uses the interrupt.
+ * Gives up counters that the kernel has begun to use before they were restored, for example for its
+ * NMI watchdog. A counter that interrupts is the kernel's.
  */
 static void pending_forget_taken(struct backend_cpu *c)
 {
@@ -164,7 +164,8 @@ static void pending_retry_cpu(struct msr_backend *mb, struct pending_restore *p)
 	io->ops->close(io, c->handle);
 }
 
-/* pending_lock is held meanwhile: a reservation on such a CPU has to come after this. */
+/* Tries to restore on all CPUs. Holds pending_lock meanwhile, so that a reservation on such a CPU
+ * comes after this. */
 static void pending_retry(struct msr_backend *mb)
 {
 	for (struct pending_restore *p = mb->pending; p; p = p->next)
@@ -220,7 +221,7 @@ void pending_restore_begin(struct msr_backend *mb)
 	pthread_mutex_unlock(&mb->pending_lock);
 }
 
-/* Where the link to the reservations of CPU @c->cpu is, or is to be. */
+/* The link that points to the reservations of CPU @c->cpu, or where it belongs. */
 static struct pending_restore **pending_find(const struct backend_cpu *c)
 {
 	struct pending_restore **at = &c->mb->pending;
@@ -230,7 +231,8 @@ static struct pending_restore **pending_find(const struct backend_cpu *c)
 	return at;
 }
 
-/* Two dead daemons' journals may have the same register: the first original is kept. */
+/* Merges the reservations of @c into @p. If two dead daemons' journals have the same register, the
+ * first original value is kept. */
 static void pending_merge(struct pending_restore *p, struct backend_cpu *c)
 {
 	for (unsigned i = 0; i < c->regs->n; i++) {
@@ -288,7 +290,7 @@ void pending_restore_first(struct backend_cpu *c)
 {
 	struct err e;
 
-	/* What @c has left itself: see reserve_take(). */
+	/* @c has left reservations itself: see reserve_take(). */
 	if (c->seen_offline)
 		pending_forget_taken(c);
 	if (c->reserved_any)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names the user of a selector: another daemon by its journal, a context of this daemon by what is
- * pending, others by a guess from the value: the kernel's NMI watchdog counts cycles.
+ * Names the user of a selector: another daemon is found in its journal, and a context of this
+ * daemon among pending reservations. Otherwise the value is a hint: the kernel's NMI watchdog
+ * counts cycles.
  */
 #include "backend/msr/msr_i.h"
 
@@ -18,7 +19,7 @@ static bool owner_counts_cycles(uint32_t addr, uint64_t value)
 {
 	if (addr == MSR_FIXED_CTR_CTRL)
 		return value & FIXED1_FIELD;
-	/* A CCCR has neither of these events, since its low bits are reserved. */
+	/* A CCCR never matches, because its low bits are reserved. */
 	return value & EVTSEL_INT &&
 	       ((value & 0xffff) == CYCLES_INTEL || (value & 0xffff) == CYCLES_AMD);
 }

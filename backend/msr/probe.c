@@ -20,7 +20,8 @@ static int probe_no_pmu(const struct pmu_pmd *pmd, const char *how, struct err *
 		pmd->name, pmd->addr, how);
 }
 
-/* Without a PMU, accesses fail with EIO: returns ENODEV. Other errors keep their sentence. */
+/* Runs operations; returns ENODEV for EIO, which accesses fail with if there is no PMU. Other
+ * errors keep their sentence. */
 static int probe_run(
 	struct backend_cpu *c, struct reg_op *op, const struct pmu_pmd *pmd, struct err *e)
 {
@@ -30,7 +31,7 @@ static int probe_run(
 }
 
 /*
- * State of a counter's selector: 0; programmed but stopped, as by another daemon's context or left
+ * State of a counter's selector: 0; programmed but stopped, by another daemon's context or as left
  * behind by perf; or enabled.
  */
 enum probe_use { UNUSED, STOPPED, COUNTING };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Restores registers of a killed daemon from its journal: only those of the present description,
- * only the bits under the journal's masks, in the order of rows. This daemon's journal gets what
- * cannot be restored (pending_restore.c).
+ * Restores the registers of a killed daemon from its journal: only registers of the present
+ * description, only the bits under the journal's masks, in the order of rows. Registers that cannot
+ * be restored go to this daemon's journal (pending_restore.c).
  */
 #include "backend/msr/msr_i.h"
 
@@ -38,7 +38,8 @@ static int recover_compare(const void *a, const void *b, void *arg)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Makes reservations of @c from entries of its CPU; returns how many. The others are foreign. */
+/* Makes reservations of @c from the entries of its CPU; returns how many. The remaining entries are
+ * foreign. */
 static int recover_reserve(
 	struct backend_cpu *c, const struct journal_entry *entries, size_t n, struct err *e)
 {
@@ -69,7 +70,7 @@ static unsigned recover_count(const struct backend_cpu *c)
 	return n;
 }
 
-/* Which registers a CPU has whose type is not known is not known either. */
+/* Keeps the entries of a CPU whose type, and therefore registers, are not known. */
 static int recover_keep(
 	struct msr_backend *mb, const struct journal_entry *entries, size_t n, struct err *e)
 {
@@ -79,7 +80,8 @@ static int recover_keep(
 	return 0;
 }
 
-/* Fails only if writes are not permitted: a later start that has permission can do it. */
+/* Restores a CPU's registers. Fails only if writes are not permitted: a later start with permission
+ * can restore them. */
 static int recover_cpu(struct msr_backend *mb, const struct journal_entry *entries, size_t n,
 	struct recover_tally *t, struct err *e)
 {

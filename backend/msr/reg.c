@@ -24,7 +24,8 @@ static struct msr_reg *reg_add(
 	return reg;
 }
 
-/* Bits of a shared selector that belong to its counters, or to whichever counts. */
+/* Bits of a shared selector that belong to its counters or, if it restricts all counters, that may
+ * be written. */
 static uint64_t reg_fields(const struct pmu *pmu, unsigned pmc)
 {
 	uint64_t bits = pmu->pmcs[pmc].restricts ? ~pmu->pmcs[pmc].rsvd : 0;
@@ -41,7 +42,7 @@ static void reg_set_pmc(struct msr_regs *regs, struct msr_reg *reg, const struct
 	reg->scope = pmc->scope;
 	reg->node = pmc->node ? pmc->wide : 0;
 	reg->ovf = pmc->ovf;
-	/* What selects for one thread of a core by other bits than for the other has two values. */
+	/* A register with separate bits for each thread of a core has two values, one for each. */
 	reg->joint = pmc->scope != PMU_SCOPE_THREAD && !pmc->enable && !pmc->second;
 	if (!pmc->second)
 		return;
@@ -85,7 +86,7 @@ void msr_regs_init(struct msr_regs *regs, const struct pmu *pmu)
 		reg_add(regs, pmu, pmu->status, "the overflow status");
 		reg_add(regs, pmu, pmu->clear, "the overflow clear register");
 	}
-	/* Read-only, as pmu_writable() knows nothing of them. */
+	/* These are read-only, because pmu_writable() does not know them. */
 	for (unsigned i = 0; i < pmu->nfrees; i++)
 		reg_add(regs, pmu, pmu->frees[i].addr, pmu->frees[i].name);
 }

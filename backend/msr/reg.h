@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actual registers of a description: a row for each, with all that an access requires, and a
- * hash from address to row, because a plan's accesses must follow each other quickly.
+ * The actual registers of a description: a row for each, with everything that an access needs, and
+ * a hash from address to row, because a plan's accesses must follow each other quickly.
  *
  * Rows are in the order in which registers are restored: first the global control, which stops all
  * counters, then selectors, then counters.
@@ -23,23 +23,27 @@ struct msr_reg {
 	uint32_t addr;
 	uint32_t waddr;
 	uint64_t writable; /* Bits that may be set. */
-	/* Bits that an update may change: some of a shared selector, all of another selector, none
-	 * of a counter. */
+	/* Bits that an update may change: some bits of a shared selector, all bits of any other
+	 * selector, no bits of a counter. */
 	uint64_t ours;
 	uint64_t enable; /* Bits that start counters; they are cleared when restored. */
 	bool counter;    /* A counter, which is only written as a whole. */
-	uint64_t whole;  /* Bits of a counter; writable may have fewer. */
-	bool shared;     /* The register has bits of other users, so it is only updated. */
+	uint64_t whole;  /* All bits of a counter; writable may have fewer. */
+	/* The register has bits of other users, so it is only updated, never written as a whole. */
+	bool shared;
 	enum pmu_scope scope;
 	/* A value with all of these bits selects an event of the package; 0: none does. */
 	uint64_t node;
-	bool joint; /* Selects only, for all CPUs of the scope: those may have it with one value. */
+	/* Only selects, for all CPUs of the scope, which may reserve it together if they write the
+	 * same value. */
+	bool joint;
 	uint64_t ovf; /* See struct pmu_pmc. */
 	bool twice;   /* See struct pmu_pmd. */
-	/* Bits of the first thread of a core, and by how many those of the second are lower. */
+	/* Bits of the first thread of a core, and how many positions lower the bits of the second
+	 * thread are. */
 	uint64_t first;
 	unsigned second_by;
-	/* shared, node or not writable: a write of all its bits is checked first. */
+	/* shared, node or not writable: a write of the whole register is checked first. */
 	bool checked;
 	/* joint, ovf, twice or first: an access is more than one plain read or write. */
 	bool special;
@@ -48,9 +52,10 @@ struct msr_reg {
 
 struct msr_regs {
 	unsigned n;
-	bool by_thread; /* One has bits of the threads of a core. */
+	bool by_thread; /* A register has separate bits for the threads of a core. */
 	struct msr_reg reg[MSR_MAX_REGS];
-	const struct msr_reg *at[MSR_HASH]; /* Open addressing: collisions use the next place. */
+	/* Open addressing: on a collision, the next slot is used. */
+	const struct msr_reg *at[MSR_HASH];
 };
 
 /* @pmu must be valid and outlive @regs, whose rows point to its names. */

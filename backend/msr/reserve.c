@@ -38,7 +38,8 @@ int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r
 	return reserve_log_to(c->mb->journal, c->mb, c->type, c->cpu, row, r, unrestored, e);
 }
 
-/* A shared register of which nothing is reserved may be another CPU's. Returns @rc. */
+/* Ends a change to a reservation: a shared register without reserved bits becomes available to
+ * other CPUs. Returns @rc. */
 static int reserve_taken(struct backend_cpu *c, const struct msr_reg *reg, int rc)
 {
 	if (!c->reservations[reserve_row(c, reg)].mask)
@@ -78,7 +79,7 @@ static int reserve_restore(
 	uint64_t now = 0, value;
 	int rc = 0;
 
-	/* A write of 32 bits is sign-extended, and the bits above are ignored: a small negative
+	/* A 32-bit write is sign-extended, and the bits above are ignored, so even a small negative
 	 * number, which perf leaves in counters, is restored completely. */
 	if (reg->counter)
 		return msr_write(c, reg, orig & reg->whole);
@@ -102,8 +103,8 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 
 	if (!bits)
 		return 0;
-	/* Once the CPU was offline, the others stay as well: a counter whose selector was not
-	 * restored counts. */
+	/* Once the CPU was offline, all other reservations stay as well: a counter whose selector
+	 * was not restored still counts. */
 	if (c->seen_offline)
 		rc = -ENXIO;
 	else if (!reg->joint || unit_restores(c, reg))
@@ -120,8 +121,8 @@ int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 	return 0;
 }
 
-/* What an earlier context has left must not be taken for what was there before, or for another
- * program's. */
+/* Restores the bits that an earlier context has left, which must not be mistaken for original
+ * values or for another program's. */
 static int reserve_restore_left(
 	struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e)
 {

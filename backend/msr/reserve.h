@@ -21,19 +21,19 @@ struct reservation {
 	uint64_t mask; /* Reserved bits; 0: the register is not reserved. */
 };
 
-/* REG_RESERVE, REG_RELEASE and REG_FORGET. What an earlier context has left is restored before it
- * is reserved again, and not given up. */
+/* Execute REG_RESERVE, REG_RELEASE and REG_FORGET. Bits that an earlier context has left unrestored
+ * are restored before they are reserved again, and not given up. */
 int reserve_take(
 	struct backend_cpu *c, const struct msr_reg *reg, struct reg_op *op, struct err *e);
 int reserve_release(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask, struct err *e);
 void reserve_give_up(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask);
 
-/* The bits have been restored, or are another program's. */
+/* Ends the reservation of bits that have been restored or belong to another program. */
 void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t mask);
 
 /*
  * Releases all registers in the order of rows. Failures are reported, except -EPERM, which is
- * returned with a sentence: the device refuses writes, so that it would refuse all.
+ * returned with a sentence: the device refuses writes, and would refuse all others, too.
  */
 int reserve_release_all(struct backend_cpu *c, struct err *e);
 
@@ -41,7 +41,7 @@ int reserve_release_all(struct backend_cpu *c, struct err *e);
 void reserve_report(const struct err *e);
 
 /*
- * Writes the record of row @row of a CPU into @j. @unrestored: restoring it has been tried.
+ * Writes the record of row @row of a CPU into @j. @unrestored: restoring it was tried and failed.
  * reserve_log() writes it into the backend's journal, if there is one.
  */
 int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Executing plans. Counters that a plan enables count user instructions from the enabling write
- * until the return from here, so reads and writes are straight code, and all checks come before
- * the access.
+ * Executes plans. Counters that a plan enables count user instructions from the enabling write
+ * until the return from here, so reads and writes are straight-line code, and all checks come
+ * before the access.
  */
 #include "backend/msr/msr_i.h"
 
@@ -41,9 +41,9 @@ static int msr_run_refuse(const struct msr_reg *reg, const struct reg_op *op, st
 }
 
 /*
- * What operations return besides the device's -errno: the description refuses the operation, or the
- * sentence is already set. msr_run_explain() sets the sentence afterwards, which keeps its code out
- * of the path of successful operations.
+ * Results of operations in addition to the device's -errno: the description refuses the operation,
+ * or the sentence is already set. msr_run_explain() sets the sentence afterwards, which keeps its
+ * code out of the path of successful operations.
  */
 enum { REFUSED = -4096, EXPLAINED = -4097 };
 
@@ -61,8 +61,8 @@ static COLD void msr_run_explain(
 }
 
 /*
- * The operations are compiled twice: for plain registers as short as they can be, for @special ones
- * apart from these.
+ * The operations are compiled twice: as short as possible for plain registers, and separately for
+ * @special ones.
  */
 static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu *c,
 	const struct msr_reg *reg, uint64_t value, bool special, struct err *e)
@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) int msr_run_put(struct backend_cpu 
 	return msr_write(c, reg, value);
 }
 
-/* Before all bits of a checked register are written. */
+/* Checks a write of a whole register that is marked as checked. */
 static COLD int msr_run_check_write(
 	struct backend_cpu *c, const struct msr_reg *reg, uint64_t value, struct err *e)
 {
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) int msr_run_write(struct backend_cp
 	return rc < 0 ? rc : msr_run_put(c, reg, op->value, special, e);
 }
 
-/* Reads the register, and replaces its bits under op->mask; with @replace only if they match. */
+/* Reads the register and replaces its bits under op->mask; with @replace, only if they match. */
 static inline __attribute__((always_inline)) int msr_run_update(struct backend_cpu *c,
 	const struct msr_reg *reg, struct reg_op *op, bool replace, bool special, struct err *e)
 {
@@ -109,7 +109,8 @@ static inline __attribute__((always_inline)) int msr_run_update(struct backend_c
 	op->value = old;
 	if (replace && ((old ^ op->expect) & op->mask & ~(special ? reg->ovf : 0)))
 		return 0;
-	/* A value that is there may be written by another CPU alone. */
+	/* A joint register is written even if the value is there already: another CPU alone may
+	 * have written it. */
 	if (new == old && !(special && reg->joint))
 		return 0;
 	return msr_run_put(c, reg, new, special, e);

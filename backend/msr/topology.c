@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * An APIC id has a field for the thread, above it one for the core, then the package's number. The
- * widths are in leaves 0x1F and 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3), before
- * these in leaves 1 and 4 of Intel, and 0x80000008 of AMD. A die that leaf 0x1F has is a package
- * here: it has registers of a package of its own. So is a node of AMD's processors that have
- * several: leaf 0x8000001E (PPR 54945, of Naples, which has four). CPUs of a CCX share a last-level
- * cache: leaf 0x8000001D.
+ * widths are in leaves 0x1F and 0xB (SDM volume 3, section 9.9; APM volume 3, appendix E.3); on
+ * older processors, in leaves 1 and 4 (Intel) or 0x80000008 (AMD). A die in leaf 0x1F counts as a
+ * package here, because it has its own package registers. So does each node of AMD's processors
+ * with several nodes: leaf 0x8000001E (PPR 54945 for Naples, which has four). CPUs of a CCX share a
+ * last-level cache: leaf 0x8000001D.
  */
 #include "backend/msr/topology.h"
 
@@ -21,13 +21,13 @@ enum {
 	CACHE_L3 = 3,        /* The subleaf of 0x8000001D. */
 };
 
-/* What is known of a CPU: bits of its APIC id below its number of each scope. */
+/* Topology of a CPU: the number of APIC id bits below its number in each scope. */
 struct topology {
 	struct msr_io *io;
 	unsigned cpu;
 	uint32_t id, max, max_ext;
 	unsigned core, ccx, package;
-	bool nodes; /* The processor has several; this CPU is of @node. */
+	bool nodes; /* The processor has several nodes; this CPU belongs to @node. */
 	uint32_t node;
 };
 
@@ -37,13 +37,14 @@ static int topology_cpuid(
 	return t->io->ops->cpuid(t->io, t->cpu, leaf, subleaf, r, e);
 }
 
-/* Bits that number @n things. */
+/* Number of bits needed to number @n things. */
 static unsigned topology_bits(uint32_t n)
 {
 	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* *@found: the leaf has levels. Each has the width of the fields up to its own. */
+/* Reads the levels of @leaf; *@found is set if it has any. Each level gives the width of the fields
+ * up to its own. */
 static int topology_levels(struct topology *t, uint32_t leaf, bool *found, struct err *e)
 {
 	uint32_t r[4], level;
@@ -64,7 +65,7 @@ static int topology_levels(struct topology *t, uint32_t leaf, bool *found, struc
 	return 0;
 }
 
-/* Before leaf 0xB. AMD's had no threads then. */
+/* Reads the widths on processors without leaf 0xB. AMD's had no threads then. */
 static int topology_legacy(struct topology *t, bool amd, const uint32_t leaf1[4], struct err *e)
 {
 	uint32_t n = leaf1[EDX] & EDX1_HTT ? leaf1[EBX] >> 16 & 0xff : 1, r[4] = {0};
@@ -96,7 +97,7 @@ static int topology_ccx(struct topology *t, bool amd, struct err *e)
 		return 0;
 	if (topology_cpuid(t, 0x8000001d, CACHE_L3, r, e) < 0)
 		return -e->no;
-	if (r[EAX] & 0x1f) /* There is such a cache. */
+	if (r[EAX] & 0x1f) /* The cache exists. */
 		t->ccx = topology_bits((r[EAX] >> 14 & 0xfff) + 1);
 	return 0;
 }
@@ -109,7 +110,7 @@ static int topology_node(struct topology *t, bool amd, struct err *e)
 		return 0;
 	if (topology_cpuid(t, 0x8000001e, 0, r, e) < 0)
 		return -e->no;
-	t->nodes = r[ECX] >> 8 & 7; /* Less one. */
+	t->nodes = r[ECX] >> 8 & 7; /* The field is the number of nodes minus one. */
 	t->node = r[ECX] & 0xff;
 	return 0;
 }

@@ -35,13 +35,14 @@ static enum pmu_scope unit_scope(const struct msr_reg *reg)
 	return reg->node ? PMU_SCOPE_PACKAGE : reg->scope;
 }
 
-/* The same register of CPUs of two types is in two tables. */
+/* Whether @h is about @reg of @unit. Compares addresses, because CPUs of two types have the
+ * register in two tables. */
 static bool unit_is_entry(const struct unit_entry *h, const struct msr_reg *reg, uint32_t unit)
 {
 	return h->addr == reg->addr && h->scope == unit_scope(reg) && h->unit == unit;
 }
 
-/* The first entry of @reg in @unit that is another CPU's than @cpu. The lock is held. */
+/* The first entry of @reg in @unit that belongs to a CPU different from @cpu. The lock is held. */
 static struct unit_entry *unit_find_other(
 	const struct unit_table *t, const struct msr_reg *reg, uint32_t unit, unsigned cpu)
 {
@@ -52,7 +53,7 @@ static struct unit_entry *unit_find_other(
 	return h;
 }
 
-/* Where the link to the entry of @cpu is; it links to NULL if there is none. The lock is held. */
+/* The link that points to the entry of @cpu, or to NULL if there is none. The lock is held. */
 static struct unit_entry **unit_find_own(
 	struct unit_table *t, const struct msr_reg *reg, unsigned cpu)
 {
@@ -103,7 +104,8 @@ static int unit_take_locked(struct backend_cpu *c, const struct msr_reg *reg, st
 	return 0;
 }
 
-/* Not before the first reservation of a shared register: most contexts have none. */
+/* Finds the units of the CPU. Done only at the first reservation of a shared register, since most
+ * contexts have none. */
 static int unit_find_cpu(struct backend_cpu *c, struct err *e)
 {
 	int rc = c->has_units ? 0 : topology_of(c->io, c->cpu, c->units, e);
@@ -124,7 +126,8 @@ int unit_take(struct backend_cpu *c, const struct msr_reg *reg, struct err *e)
 	return rc;
 }
 
-/* One that a dead daemon's journal has reserved has no entry. */
+/* Removes the entry of @c->cpu. A register that a dead daemon's journal has reserved has no
+ * entry. */
 void unit_drop(struct backend_cpu *c, const struct msr_reg *reg)
 {
 	struct unit_entry **at, *h;
