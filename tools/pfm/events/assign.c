@@ -29,25 +29,25 @@ struct assign {
 	const struct pfm_pmu *pmu;
 	const struct pfm_event *events;
 	unsigned n;
-	uint32_t set;                  /* the events to be considered */
-	uint64_t free;                 /* the counters to be considered */
-	uint64_t counters[NSELECTORS]; /* of @free, those that each selector can have */
+	uint32_t set;                  /* the events to assign */
+	uint64_t free;                 /* the counters to use */
+	uint64_t counters[NSELECTORS]; /* the part of @free that each selector can use */
 	int event_of[NSELECTORS];      /* -1: no event */
 	int selector_of[NROWS];        /* -1: no selector */
 };
 
-/* ESCRs and counters, as bits. */
+/* A cut: ESCRs and counters, as bits. */
 struct assign_cut {
 	uint64_t escrs, counters;
 };
 
-/* The events that are a conflict, and what they share. */
+/* The events in conflict, and the ESCRs and counters that they share. */
 struct assign_conflict {
 	uint32_t set;
 	struct assign_cut cut;
 };
 
-/* What is on the augmenting path, or leads nowhere. */
+/* Selectors and counters already visited: they are on the augmenting path, or lead nowhere. */
 struct assign_tried {
 	bool selectors[NSELECTORS];
 	uint64_t counters;
@@ -66,7 +66,7 @@ static struct assign assign_begin(const struct pfm_pmu *pmu, const struct pfm_ev
 	return a;
 }
 
-/* The selector after @s that event @i can have, from -1 on; NSELECTORS: there is none. */
+/* The next selector after @s that event @i can use; @s is -1 at first. NSELECTORS: none. */
 static int assign_next(const struct assign *a, unsigned i, int s)
 {
 	uint64_t escrs = a->events[i].escrs;
@@ -82,7 +82,8 @@ static int assign_next(const struct assign *a, unsigned i, int s)
 static bool assign_event(struct assign *a, unsigned i, struct assign_tried *t);
 static bool assign_counter(struct assign *a, int s, struct assign_tried *t);
 
-/* Makes selector @s leave its counter: it gets another one, or its event another selector. */
+/* Makes selector @s leave its counter: either it gets another counter, or its event another
+ * selector. */
 static bool assign_move(struct assign *a, int s, struct assign_tried *t)
 {
 	if (assign_counter(a, s, t))
@@ -96,7 +97,7 @@ static bool assign_move(struct assign *a, int s, struct assign_tried *t)
 	return true;
 }
 
-/* Gives selector @s a counter of @mask that has none, or with @move has one that can move. */
+/* Gives selector @s an unused counter of @mask, or with @move one whose selector can move. */
 static bool assign_from(struct assign *a, int s, uint64_t mask, bool move, struct assign_tried *t)
 {
 	for (int p = 0; p < NROWS; p++) {
@@ -120,7 +121,7 @@ static bool assign_counter(struct assign *a, int s, struct assign_tried *t)
 	       assign_from(a, s, mask, true, t);
 }
 
-/* Gives event @i a selector that gets a counter, or that another event can leave. */
+/* Gives event @i a selector that can get a counter, or that another event can leave. */
 static bool assign_event(struct assign *a, unsigned i, struct assign_tried *t)
 {
 	for (int s = assign_next(a, i, -1); s < NSELECTORS; s = assign_next(a, i, s)) {
@@ -154,7 +155,7 @@ static bool assign_share_extra(const struct pfm_event *a, const struct pfm_event
 	return a->extra_pmc < 0 || a->extra_pmc != b->extra_pmc || a->extra == b->extra;
 }
 
-/* Two events that want different values of one extra register; 0: there are none. */
+/* Finds two events that want different values of one extra register; 0: none. */
 static uint32_t assign_extra_conflict(const struct assign *a)
 {
 	for (unsigned i = 0; i < a->n; i++)
@@ -174,7 +175,7 @@ static unsigned assign_cut_size(const struct assign_cut *cut)
 	return assign_size(cut->escrs) + assign_size(cut->counters);
 }
 
-/* The first selector by which event @i reaches a counter past @cut; NSELECTORS: none. */
+/* The first selector through which event @i reaches a counter outside @cut; NSELECTORS: none. */
 static int assign_leak(const struct assign *a, const struct assign_cut *cut, unsigned i)
 {
 	int s = assign_next(a, i, -1);
@@ -185,7 +186,7 @@ static int assign_leak(const struct assign *a, const struct assign_cut *cut, uns
 	return s;
 }
 
-/* The first @n events that @cut cuts off from the counters. */
+/* The first @n events that @cut separates from the counters; 0: there are fewer. */
 static uint32_t assign_within(const struct assign *a, const struct assign_cut *cut, unsigned n)
 {
 	uint32_t set = 0;
@@ -201,7 +202,7 @@ static uint32_t assign_within(const struct assign *a, const struct assign_cut *c
 static bool assign_search(const struct assign *a, unsigned i, const struct assign_cut *cut,
 	unsigned size, struct assign_conflict *found);
 
-/* Goes on with each cut of event @i that contains @cut. */
+/* Extends @cut in each way that separates event @i, and continues the search. */
 static bool assign_cut_off(const struct assign *a, unsigned i, const struct assign_cut *cut,
 	unsigned size, struct assign_conflict *found)
 {
@@ -220,10 +221,8 @@ static bool assign_cut_off(const struct assign *a, unsigned i, const struct assi
 	return assign_cut_off(a, i, &next, size, found);
 }
 
-/*
- * Finds a cut of @size that contains @cut and those of some events from @i on, and more events than
- * that which it cuts off. There is none of a smaller size.
- */
+/* Finds a cut of @size that contains @cut and cuts of some events from @i on, and that separates
+ * more events than its size. There is no smaller one. */
 static bool assign_search(const struct assign *a, unsigned i, const struct assign_cut *cut,
 	unsigned size, struct assign_conflict *found)
 {
@@ -241,7 +240,9 @@ static bool assign_search(const struct assign *a, unsigned i, const struct assig
 	return false;
 }
 
-/* The smallest conflict; of two events, @extra, if it is not smaller than that. */
+/*
+ * The smallest conflict. @extra is a conflict of two events or 0; only a single event is smaller.
+ */
 static struct assign_conflict assign_find_conflict(const struct assign *a, uint32_t extra)
 {
 	const struct assign_cut nothing = {0};
@@ -295,7 +296,7 @@ static int assign_refuse_extra(const struct assign *a, uint32_t set, struct err 
 		assign_names(a, set, names));
 }
 
-/* "PMD 6-8", "PMC 20,51", or both. */
+/* Writes "PMD 6-8", "PMC 20,51", or both. */
 static const char *assign_shared(
 	const struct pfm_pmu *pmu, const struct assign_cut *cut, char room[SHARED_ROOM])
 {
@@ -308,7 +309,7 @@ static const char *assign_shared(
 	return room;
 }
 
-/* @possible: all counters of the PMU would suffice for the events. */
+/* Refuses a conflict. @possible: all counters of the PMU would suffice for the events. */
 static int assign_refuse(
 	const struct assign *a, const struct assign_conflict *c, bool possible, struct err *e)
 {

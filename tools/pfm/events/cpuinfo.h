@@ -5,7 +5,7 @@
 #include "base/slice.h"
 #include "tools/pfm/events/pfm_pmu.h"
 
-/* The first processor of /proc/cpuinfo, whose text this is. */
+/* Parses the first processor in @text, the contents of /proc/cpuinfo. */
 struct pfm_cpu cpuinfo_parse(struct slice text);
 
 #endif

@@ -36,7 +36,7 @@ static int data_fail(const char *path, struct err *e)
 	return err_set(e, errno, "%.200s: %s", path, err_name(errno));
 }
 
-/* Reads up to @n bytes, and returns how many there were. */
+/* Reads up to @n bytes. Returns how many were read. */
 static ssize_t data_read_all(int fd, char *p, size_t n)
 {
 	size_t have = 0;

@@ -29,16 +29,15 @@ static bool event_is_intel(const struct pfm_pmu *pmu)
 	return pmu->cpu.encoding == PFM_ENCODING_INTEL;
 }
 
-/* PMDs are slots of the kernel, which chooses the counters: what restricts these is its own. */
+/* With the perf backend, PMDs are slots: the kernel chooses the counters and knows their
+ * restrictions. */
 static bool event_is_perf(const struct pfm_pmu *pmu)
 {
 	return strcmp(pmu->backend, "perf") == 0;
 }
 
-/*
- * The code that the kernel takes. It knows those of the fixed counters 2 and 3; of the others, it
- * would count a select that never happens.
- */
+/* The code that the kernel accepts. It knows the codes of fixed counters 2 and 3; for the codes of
+ * the other two, it would count a select that never happens. */
 static uint64_t event_perf_code(const struct pfm_pmu *pmu, uint64_t code)
 {
 	if (!event_is_perf(pmu) || !event_is_intel(pmu))
@@ -46,16 +45,15 @@ static uint64_t event_perf_code(const struct pfm_pmu *pmu, uint64_t code)
 	return code == 0x0100 ? 0x00c0 : code == 0x0200 ? 0x003c : code;
 }
 
-/* An Intel event that has no select: event 0 with the number of a fixed counter, plus 1. */
+/* Whether @code is an Intel event without a select: event 0, with the number of a fixed counter
+ * plus 1 as unit mask. */
 static bool event_is_pseudo(const struct pfm_pmu *pmu, uint64_t code)
 {
 	return event_is_intel(pmu) && !event_is_perf(pmu) && !(code & 0xff) && code & 0xff00;
 }
 
-/*
- * Event 0 is no event of Intel's: with unit mask 0 it selects nothing. Linux takes the unit masks
- * of fixed counters 2 and 3, and from 0x80 on those of metrics of slots.
- */
+/* Whether @code selects nothing: Intel has no event 0. Linux accepts it with the unit masks of
+ * fixed counters 2 and 3, and with those of slot metrics, from 0x80 on. */
 static bool event_is_nothing(const struct pfm_pmu *pmu, uint64_t code)
 {
 	uint64_t umask = code >> 8 & 0xff;
@@ -83,7 +81,9 @@ static uint64_t event_fixed(const struct pfm_pmu *pmu, uint64_t code)
 	return 0;
 }
 
-/* Counters of an event by its code alone, which does not tell the ESCR that NetBurst needs. */
+/*
+ * The counters for an event by its code alone. NetBurst also needs the ESCR, which the code lacks.
+ */
 static uint64_t event_counters(const struct pfm_pmu *pmu, uint64_t code)
 {
 	if (pmu->escrs)
@@ -98,7 +98,8 @@ static uint64_t event_row_counters(const struct pfm_pmu *pmu, const struct event
 	return event_is_perf(pmu) ? EVENT_ANY_COUNTER : row->counters | event_fixed(pmu, row->code);
 }
 
-/* What the event files say about an event and unit mask, by whichever name it was reached. */
+/* The counters that event files allow for an event and unit mask, under whichever name it was
+ * given. */
 static uint64_t event_restriction(const struct pfm_pmu *pmu, uint64_t code)
 {
 	for (const struct event_row *r = pmu->events.rows; r < pmu->events.rows + pmu->events.n;
@@ -131,7 +132,7 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 	return 0;
 }
 
-/* Why an event select has these bits reserved, even where the processor has them. */
+/* Explains why these bits of an event select are reserved, even where the processor has them. */
 static const char *event_select_why(const struct pfm_pmu *pmu, uint64_t reserved)
 {
 	if (reserved & EVENT_SEL_PIN)
@@ -166,8 +167,9 @@ static int event_check_reserved(
 }
 
 /*
- * From family 0x17 on, floating-point operations of AMD can be more in a cycle than a counter can
- * add (15). Linux merges two counters for them, as a tree of the msr backend cannot.
+ * Whether the event needs two merged counters. From family 0x17 on, AMD's floating-point operations
+ * can exceed the 15 that a counter can add in a cycle. Linux merges two counters for them, which a
+ * tree of the msr backend cannot.
  */
 static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 {
@@ -175,7 +177,7 @@ static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
 }
 
-/* @allowed: counters that a table or the user restricts it to. */
+/* Fills in @event. @allowed: counters to which a table or the user restricts it. */
 static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, uint64_t modifiers,
 	uint64_t allowed, struct pfm_event *event, struct err *e)
 {
@@ -229,7 +231,8 @@ static int event_finish_umc(const struct pfm_pmu *pmu, const struct event_row *r
 	return event_check_reserved(pmu, event->code, event->counters, e);
 }
 
-/* A CCCR compares with a threshold: more than that, or with the complement at most that. */
+/* Translates modifiers for a CCCR, which compares with a threshold: more than that, or with the
+ * complement, at most that. */
 static int event_set_cccr(struct pfm_event *event, uint64_t modifiers, struct err *e)
 {
 	uint64_t least = modifiers >> EVENT_SEL_CMASK & 0xff;
@@ -245,7 +248,7 @@ static int event_set_cccr(struct pfm_event *event, uint64_t modifiers, struct er
 	return 0;
 }
 
-/* An event that one of @escrs has. */
+/* Fills in an event that each of @escrs can have. */
 static int event_finish_escr(const struct pfm_pmu *pmu, uint64_t code, uint64_t modifiers,
 	uint64_t escrs, struct pfm_event *event, struct err *e)
 {
@@ -263,13 +266,13 @@ static int event_finish_escr(const struct pfm_pmu *pmu, uint64_t code, uint64_t 
 	return event_set_cccr(event, modifiers, e);
 }
 
-/* A whole value, as it is written to a PMC, has its level in it. */
+/* The level in a whole register value, as it is written to a PMC. */
 static unsigned event_code_level(uint64_t code)
 {
 	return (code & PFM_SEL_USER ? EVENT_USER : 0) | (code & PFM_SEL_KERNEL ? EVENT_KERNEL : 0);
 }
 
-/* A value of FIXED_CTR_CTRL, of one counter. */
+/* Takes a value of FIXED_CTR_CTRL that has the bits of one counter. */
 static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t value,
 	struct event_code *c, struct pfm_event *event, struct err *e)
 {
@@ -287,7 +290,7 @@ static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t va
 	return err_set(e, EINVAL, "PMC %u takes the bits of one fixed counter here, as 0x3", pmc);
 }
 
-/* A value of an ESCR. */
+/* Takes a value of an ESCR. */
 static int event_take_escr(const struct pfm_pmu *pmu, unsigned pmc, uint64_t value,
 	uint64_t modifiers, struct pfm_event *event, struct err *e)
 {
@@ -301,7 +304,7 @@ static bool event_is_escr(const struct pfm_pmu *pmu, uint64_t pmc)
 	return pmc < PFM_PMU_REGS && pmu->escrs >> pmc & 1;
 }
 
-/* pmcN=VALUE: any value, counted by the PMD that PMC N selects for. */
+/* Resolves pmcN=VALUE: any value, counted by the PMD that PMC N selects for. */
 static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
 {
@@ -344,7 +347,7 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 	return rc ? rc : event_finish(pmu, &c, m->bits, allowed, event, e);
 }
 
-/* Returns 1 if @text is no code. Terms are of one that Linux gives PMU cpu. */
+/* Resolves a code, or terms as Linux has them for PMU cpu. Returns 1 if @text is neither. */
 static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
 	const struct event_modifiers *m, struct pfm_event *event, struct err *e)
 {
@@ -365,7 +368,7 @@ static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
 	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
 }
 
-/* Cuts SOURCE:: off; returns it, or an empty slice. */
+/* Cuts off SOURCE::. Returns the source, or an empty slice. */
 static struct slice event_cut_source(struct slice *name)
 {
 	struct slice rest = *name, source = slice_cut(&rest, ':');
@@ -381,7 +384,7 @@ bool event_may_be_libpfm(const struct pfm_pmu *pmu, struct slice source)
 	return source.n || (!pmu->software_only && strcmp(pmu->backend, "sim") != 0);
 }
 
-/* Linux's other names of events. */
+/* Replaces an alternative name by Linux's main one. */
 static struct slice event_synonym(struct slice name)
 {
 	static const char *const names[][2] = {{"cpu-cycles", "cycles"},
@@ -394,7 +397,8 @@ static struct slice event_synonym(struct slice name)
 	return name;
 }
 
-/* On a hybrid CPU, Linux has architectural events with the names of its PMUs, too. */
+/* Finds a named event. On a hybrid CPU, architectural events also have PMU names as sources, as in
+ * Linux. */
 static const struct event_row *event_find(
 	const struct pfm_pmu *pmu, struct slice bare, struct slice source)
 {
@@ -410,7 +414,8 @@ static const struct event_row *event_find(
 	return event_table_find(&pmu->events, event_synonym(bare), source);
 }
 
-/* EVENT:MASK:MASK of NetBurst, where each EVENT:MASK is there. */
+/* Joins the rows of a NetBurst event EVENT:MASK:MASK. False: an EVENT:MASK is missing, or no ESCR
+ * has them all. */
 static bool event_join(
 	const struct pfm_pmu *pmu, struct slice bare, struct slice source, struct event_row *joined)
 {
@@ -435,7 +440,7 @@ static bool event_join(
 	return joined->code && joined->escrs;
 }
 
-/* Without the word after the last colon, it is an event. */
+/* Whether the name without the word after its last colon is an event. */
 static bool event_has_modifier(const struct pfm_pmu *pmu, struct slice bare, struct slice source)
 {
 	while (bare.n && bare.p[bare.n - 1] != ':')
@@ -443,7 +448,7 @@ static bool event_has_modifier(const struct pfm_pmu *pmu, struct slice bare, str
 	return bare.n && event_find(pmu, (struct slice){bare.p, bare.n - 1}, source);
 }
 
-/* An event that is known not to be one of pfm's. Returns 0 if it may be misspelt. */
+/* Refuses an event that pfm is known not to have. Returns 0 if the name may be misspelt. */
 static int event_refuse_foreign(const struct pfm_pmu *pmu, struct slice name, struct err *e)
 {
 	struct slice bare = name, source = event_cut_source(&bare);
@@ -458,7 +463,7 @@ static int event_refuse_foreign(const struct pfm_pmu *pmu, struct slice name, st
 		    : 0;
 }
 
-/* Why there is no such event where the kernel has no PMU: a typo comes before that. */
+/* Refuses an event where the kernel has no PMU. A typo is the likelier cause. */
 static int event_unknown_hardware(const struct pfm_pmu *pmu, struct slice name, struct err *e)
 {
 	struct nearest near = {0};
@@ -501,10 +506,8 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
 }
 
-/*
- * The type of CPUs that @source names: by its own name, by Linux's name of their PMU, or by a name
- * of an event file that has this one, too. NULL: of none.
- */
+/* The type of CPUs that @source names, by its own name, by Linux's name of their PMU, or by a name
+ * of an event file that has Linux's name, too. NULL: none. */
 static const char *event_source_type(const struct pfm_pmu *pmu, struct slice source)
 {
 	char prefix[PFM_PREFIX_ROOM];
@@ -521,8 +524,8 @@ static const char *event_source_type(const struct pfm_pmu *pmu, struct slice sou
 	return NULL;
 }
 
-/* Cuts the prefix of the PMU's own type off, or Linux's name of the PMU where CPUs are alike.
- * Events of another type are none of this PMU. */
+/* Cuts off the prefix of the PMU's own type, or Linux's name of the PMU if all CPUs are alike.
+ * Fails for events of another type. */
 static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct err *e)
 {
 	struct slice bare = *text, source = event_cut_source(&bare);
@@ -570,7 +573,7 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 					      : -ENOENT;
 	if (rc == -ENOENT)
 		return event_unknown(pmu, name, e);
-	/* Without a PMU, other unit masks do not help. */
+	/* Without a PMU, other unit masks would not help. */
 	if (rc < 0 && pmu->software_only)
 		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
 	if (rc < 0)
@@ -578,7 +581,7 @@ static int event_resolve_name(const struct pfm_pmu *pmu, struct slice name,
 	return event_finish(pmu, &c, m->bits, event_restriction(pmu, c.code), event, e);
 }
 
-/* PMU/EVENT/MODIFIERS, as perf takes it, becomes PMU::EVENT:MODIFIERS. Returns what to resolve. */
+/* Converts perf's PMU/EVENT/MODIFIERS to PMU::EVENT:MODIFIERS. Returns the text to resolve. */
 static struct slice event_without_slashes(struct slice text, char room[EVENT_TEXT + 2])
 {
 	struct slice rest = text, pmu = slice_cut(&rest, '/'), name = slice_cut(&rest, '/');
@@ -633,12 +636,12 @@ int event_resolve(
 	return err_prefix(e, "%.*s", SLICE_ARG(slice_of(text)));
 }
 
-/* Of the kernel's own events, it tells the level of faults alone. */
+/* Whether the event can be counted at one level. Of the kernel's own events, only faults can. */
 static bool event_has_levels(const struct pfm_pmu *pmu, const struct pfm_event *event)
 {
 	if (!event_is_perf(pmu) || event->code >> EVENT_CLASS != EVENT_SOFTWARE)
 		return true;
-	/* Codes are those of the kernel, plus 1. */
+	/* A code is the kernel's number plus 1. */
 	switch ((event->code & 0xff) - 1) {
 	case PERF_COUNT_SW_PAGE_FAULTS:
 	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
@@ -684,7 +687,7 @@ static uint64_t event_fixed_bits(int fixed, unsigned level)
 	return bits << PFM_FIXED_BITS * fixed;
 }
 
-/* What makes a counter of @d count @event, in the bits of its PMC that are not reserved. */
+/* The PMC value by which counter @d counts @event. The caller clears reserved bits. */
 static uint64_t event_value(
 	const struct pfm_event *event, const struct pfm_counter *d, unsigned level)
 {
@@ -693,7 +696,7 @@ static uint64_t event_value(
 	return d->fixed < 0 ? event_select(event, level) : event_fixed_bits(d->fixed, level);
 }
 
-/* Adds bits to a PMC that may be there already. */
+/* Adds bits to the setting of a PMC, which may already exist. Returns the number of settings. */
 static unsigned event_add_setting(
 	struct event_setting *out, unsigned n, unsigned pmc, uint64_t bits)
 {
@@ -707,7 +710,7 @@ static unsigned event_add_setting(
 	return n;
 }
 
-/* The ESCR and the CCCR of an event. */
+/* Adds the ESCR and the CCCR of an event. Returns the number of settings. */
 static unsigned event_add_escr(const struct pfm_pmu *pmu, const struct pfm_event *event,
 	const struct event_place *at, unsigned level, struct event_setting *out, unsigned n)
 {

@@ -11,7 +11,7 @@
 
 enum { CMASK_MAX = 255 };
 
-/* @again: the modifier is there already. */
+/* @again: the modifier was given before. */
 static int event_set_once(bool again, struct slice word, struct err *e)
 {
 	return again ? err_set(e, EINVAL, "the modifier '%.*s' is given twice", SLICE_ARG(word))
@@ -49,7 +49,7 @@ static bool event_all_letters(struct slice word)
 	return word.n;
 }
 
-/* Returns 1 if @word is no modifier. */
+/* Parses a modifier. Returns 1 if @word is none. */
 static int event_parse_modifier(struct slice word, struct event_modifiers *m, struct err *e)
 {
 	int rc = 0;
@@ -82,7 +82,7 @@ int event_code_modifiers(struct slice *text, struct event_modifiers *m, struct e
 	return rc < 0 ? rc : 0;
 }
 
-/* r01c0: as perf takes it. */
+/* Parses r01c0, as perf does. */
 static int event_parse_raw(struct slice word, uint64_t *v, struct err *e)
 {
 	char hex[24];

@@ -31,11 +31,8 @@ struct event_modifiers {
  */
 int event_code_modifiers(struct slice *text, struct event_modifiers *m, struct err *e);
 
-/*
- * Parses CODE or CODE+EXTRA, where CODE is a number or r and hexadecimal digits. Returns 1 if @text
- * begins as neither does, or has "_" in its first part, as 64bit_MMX_uop; else 0, -EINVAL or
- * -ERANGE.
- */
+/* Parses CODE or CODE+EXTRA, where CODE is a number or r and hexadecimal digits. Returns 0, -EINVAL
+ * or -ERANGE; 1 if @text begins like neither, or has "_" in its first part, like 64bit_MMX_uop. */
 struct event_code {
 	uint64_t code, extra;
 	bool has_extra;

@@ -28,7 +28,7 @@ static bool event_is_name(struct slice s)
 	return s.n && s.n < EVENT_NAME;
 }
 
-/* The set of counter PMD @num of a CPU; 0: the PMU has none. */
+/* PMD @num of a CPU as a set of counters; 0: the PMU has no such PMD. */
 static uint64_t event_file_counter(const struct pfm_pmu *pmu, unsigned num)
 {
 	const struct pfm_counter *d = pfm_pmu_counter(pmu, num);
@@ -36,7 +36,7 @@ static uint64_t event_file_counter(const struct pfm_pmu *pmu, unsigned num)
 	return d && !d->umc ? 1ULL << (d - pmu->counters) : 0;
 }
 
-/* Numbers of registers, as bits. */
+/* Parses a list of register numbers into bits. */
 static int event_parse_numbers(struct slice list, uint64_t *numbers, struct err *e)
 {
 	uint64_t first, last;
@@ -53,7 +53,7 @@ static int event_parse_numbers(struct slice list, uint64_t *numbers, struct err 
 	return 0;
 }
 
-/* A list of PMDs, "*", "umc", or for NetBurst "pmc" and a list of ESCRs */
+/* Parses a list of PMDs, "*", "umc", or for NetBurst "pmc" and a list of ESCRs. */
 static int event_parse_counters(
 	const struct pfm_pmu *pmu, struct slice list, struct event_row *row, struct err *e)
 {
@@ -74,7 +74,7 @@ static int event_parse_counters(
 	return 0;
 }
 
-/* The fields CODE and COUNTERS; they are missing if the line ends before. */
+/* Parses the fields CODE and COUNTERS, which are empty if the line ends before them. */
 static int event_file_code(const struct pfm_pmu *pmu, struct slice word, struct slice counters,
 	struct event_row *row, struct err *e)
 {
@@ -110,7 +110,7 @@ static bool event_file_has(const struct event_file *f, struct slice name)
 	return false;
 }
 
-/* A name of the file is that of the PMU of these CPUs. */
+/* Whether one of the file's names is Linux's name of this PMU's type. */
 static bool event_file_is_of_type(const struct event_file *f)
 {
 	struct slice names = slice_of(f->aliases), name;

@@ -5,12 +5,12 @@
 
 #include "tools/pfm/events/event_table.h"
 
-/* Events of the kernel, which the backend perf has in pmu/events; by perf-list(1). */
+/* Events of the kernel, which the perf backend has in pmu/events; names as in perf-list(1). */
 static const char *const hint_software[] = {"cpu-clock", "task-clock", "page-faults",
 	"minor-faults", "major-faults", "context-switches", "cpu-migrations", "alignment-faults",
 	"emulation-faults"};
 
-/* Beginnings of the names of perf's events for caches, which are others on each CPU model. */
+/* Prefixes of perf's cache events, which differ between CPU models. */
 static const char *const hint_caches[] = {"L1-", "LLC-", "dTLB-", "iTLB-", "node-"};
 
 static bool hint_is_software(struct slice name)
@@ -29,7 +29,7 @@ static bool hint_is_cache(struct slice name)
 	return false;
 }
 
-/* A system and one of its tracepoints. */
+/* Whether @name begins with the system of a tracepoint. */
 static bool hint_is_tracepoint(struct slice name)
 {
 	static const char *const systems[] = {"sched:", "syscalls:", "raw_syscalls:", "block:",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What to do about names of perf's that pfm does not count by. */
+/* Advice about perf's event names that pfm does not support. */
 #ifndef TOOLS_PFM_EVENTS_EVENT_HINT_H
 #define TOOLS_PFM_EVENTS_EVENT_HINT_H
 
 #include "base/slice.h"
 #include "tools/pfm/events/pfm_pmu.h"
 
-/* The end of a sentence about @name, which @pmu lacks; NULL: nothing is known of it. */
+/* The end of a sentence about @name, which @pmu lacks; NULL: there is no advice. */
 const char *event_hint(const struct pfm_pmu *pmu, struct slice name);
 
 #endif

@@ -22,7 +22,7 @@ bool event_name_matches(
 	return named.code == event->code || named.code == (event->code & ~EVENT_SEL_MODIFIERS);
 }
 
-/* @row is an event of the same ESCR with some of the masks of @event. */
+/* Whether @row is an event of the same ESCR with some of the masks of @event. */
 static bool event_name_is_part(const struct event_row *row, const struct pfm_event *event)
 {
 	return row->active && row->escrs & event->escrs && !(row->code & ~event->code) &&
@@ -49,7 +49,7 @@ const char *event_name_join(
 	return room;
 }
 
-/* The event of the PMC's value, without a name. False: at no level, which counts nothing. */
+/* Parses a PMC value into an event without a name. False: it has no level, so it counts nothing. */
 static bool event_name_parse(const struct pfm_pmu *pmu, const struct pfm_counter *d, unsigned pmc,
 	uint64_t value, struct pfm_event *event)
 {
@@ -68,7 +68,7 @@ static bool event_name_parse(const struct pfm_pmu *pmu, const struct pfm_counter
 	return event->level;
 }
 
-/* The first name. */
+/* Keeps the first name. */
 static void event_name_keep(void *arg, const char *name, const char *desc)
 {
 	char *room = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the values of PMCs back to the names of events. */
+/* Finds event names for PMC values. */
 #ifndef TOOLS_PFM_EVENTS_EVENT_NAME_H
 #define TOOLS_PFM_EVENTS_EVENT_NAME_H
 
@@ -12,21 +12,19 @@
 /* Edge, invert and counter mask of an event select. */
 #define EVENT_SEL_MODIFIERS (EVENT_SEL_EDGE | EVENT_SEL_INVERT | 0xffULL << EVENT_SEL_CMASK)
 
-/* Whether @row counts the same as @event of a CPU, or does with the modifiers of @event. */
+/* Whether @row counts the same as @event of a CPU, or would with the modifiers of @event. */
 bool event_name_matches(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const struct event_row *row);
 
-/*
- * The name EVENT:MASK:MASK of an event of NetBurst, of the rows whose masks make up that of @event;
- * "" if none do. Returns @room.
- */
+/* Joins rows into the name EVENT:MASK:MASK of a NetBurst event; "" if no rows make up the mask of
+ * @event. Returns @room. */
 const char *event_name_join(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, char room[EVENT_TEXT]);
 
 /*
- * The event that counter @d of a CPU counts while PMC @pmc, which selects it, has @value, as
- * event_resolve() takes it, with its level unless that is both. Without a name for it, @room gets
- * the value. Returns @room.
+ * The event that counter @d of a CPU counts while its selector, PMC @pmc, has @value: a text for
+ * event_resolve(), with the level unless that is both. Without a name, @room gets the value.
+ * Returns @room.
  */
 const char *event_name_of(const struct pfm_pmu *pmu, const struct pfm_counter *d, unsigned pmc,
 	uint64_t value, char room[EVENT_TEXT]);

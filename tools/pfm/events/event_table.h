@@ -14,21 +14,22 @@ enum { EVENT_NAME = 96, EVENT_DESC = 160, EVENT_SOURCE = 32, EVENT_ALIASES = 48 
 struct event_row {
 	char name[EVENT_NAME];
 	char desc[EVENT_DESC];
-	/* The event file without its suffix, "tree", or "architectural". */
+	/* Name of the event file without its suffix, "tree", or "architectural". */
 	char source[EVENT_SOURCE];
-	char aliases[EVENT_ALIASES]; /* other names of the source, each with a blank behind it */
+	char aliases[EVENT_ALIASES]; /* other names of the source, each followed by a blank */
 	/*
-	 * Bits of an event select without level, enable and interrupt. Unit mask N with event 0 is
+	 * Bits of an event select without level, enable and interrupt. Event 0 with unit mask N is
 	 * an event that only fixed counter N - 1 of an Intel PMU counts. With @escrs, bits of an
 	 * ESCR without level.
 	 */
 	uint64_t code;
 	uint64_t extra;    /* value of the extra register that belongs to @code, if has_extra */
-	uint64_t counters; /* those that can count it; EVENT_ANY_COUNTER: no restriction */
-	uint64_t escrs;    /* of NetBurst: PMCs of which one has @code; 0: no event of NetBurst */
+	uint64_t counters; /* counters that can count it; EVENT_ANY_COUNTER: any */
+	uint64_t escrs; /* NetBurst: the ESCRs that can have @code, as bits by PMC; 0: not NetBurst
+			 */
 	bool has_extra;
-	bool umc;    /* memory controllers count it: @code is that of their selectors */
-	bool active; /* found without its source: it is of this PMU */
+	bool umc;    /* memory controllers count it: @code is for their selectors */
+	bool active; /* of this PMU: its name needs no source */
 };
 
 #define EVENT_ANY_COUNTER UINT64_MAX
@@ -42,15 +43,15 @@ struct event_table {
 int event_table_add(struct event_table *t, const struct event_row *row, struct err *e);
 void event_table_free(struct event_table *t);
 
-/* Upper and lower case are the same, and so are the separators of unit masks, "." and ":". */
+/* Compares names without regard to case; "." and ":" separate unit masks alike. */
 bool event_name_is(struct slice name, const char *other);
-/* @part occurs in @text, in the same sense. */
+/* Whether @part occurs in @text, compared in the same way. */
 bool event_name_has(const char *text, struct slice part);
 
-/* @r is of @source, by its name or another one; of an empty @source: it is active. */
+/* Whether @r is of @source, which may be an alias; with an empty @source, whether it is active. */
 bool event_row_is_of(const struct event_row *r, struct slice source);
 
-/* The first active row of that name, or with @source the first of it. NULL: there is none. */
+/* The first active row with that name, or the first of @source if that is given. NULL: none. */
 const struct event_row *event_table_find(
 	const struct event_table *t, struct slice name, struct slice source);
 

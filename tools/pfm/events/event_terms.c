@@ -62,7 +62,7 @@ static int event_term_parse(
 			"no term '%.*s': there are event, umask, cmask, inv, edge, offcore_rsp, "
 			"ldlat and frontend",
 			SLICE_ARG(name));
-	/* edge and inv are 1 by themselves. */
+	/* edge and inv default to 1. */
 	if ((name.n != text.n || t->max != 1) && num_max(value, t->max, &v, e) < 0)
 		return err_prefix(e, "%s", t->name);
 	return event_term_add(encoding, t, v, c, e);

@@ -16,7 +16,7 @@ struct formula_parser {
 	const void *arg;
 	struct formula *f;
 	struct err *e;
-	unsigned depth; /* of parentheses */
+	unsigned depth; /* nesting of parentheses */
 };
 
 static int formula_sum(struct formula_parser *p);
@@ -29,7 +29,7 @@ static int formula_push(struct formula_parser *p, struct formula_step step)
 	return 0;
 }
 
-/* The next character that is no blank; '\0' at the end. */
+/* The next character that is not a blank; '\0' at the end. */
 static char formula_next(struct formula_parser *p)
 {
 	p->rest = slice_trim(p->rest);
@@ -47,7 +47,7 @@ static bool formula_in_name(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_.:-", c));
 }
 
-/* Digits, and a fraction; no exponent, and in any locale with a point. */
+/* Parses digits and a fraction: no exponent, and a decimal point in any locale. */
 static int formula_number(struct formula_parser *p)
 {
 	struct slice word = p->rest;
@@ -121,7 +121,7 @@ static int formula_operand(struct formula_parser *p)
 	return err_set(p->e, EINVAL, "a number or a name is missing at '%.*s'", SLICE_ARG(p->rest));
 }
 
-/* Operands that are joined by @first or @second. */
+/* Parses operands joined by @first or @second. */
 static int formula_chain(struct formula_parser *p, int (*operand)(struct formula_parser *),
 	char first, char second, const enum formula_kind kinds[2])
 {

@@ -24,7 +24,7 @@ struct formula_step {
 	double number;
 };
 
-/* In postfix order: an operator takes the results of the two steps before it. */
+/* A formula in postfix order: an operator takes the results of the two steps before it. */
 struct formula {
 	struct formula_step steps[FORMULA_STEPS];
 	unsigned n;
@@ -33,14 +33,12 @@ struct formula {
 /* The index of the value called @name, or -1. */
 typedef int formula_index_fn(const void *arg, struct slice name);
 
-/* -EINVAL with a sentence if it is no formula, or has a name that @index does not know. */
+/* Parses a formula. -EINVAL: it is malformed, or has a name that @index does not know. */
 int formula_parse(struct slice text, formula_index_fn *index, const void *arg, struct formula *f,
 	struct err *e);
 
-/*
- * NAN if there is no result: after a division by zero, and if a value that it needs is NAN.
- * @seconds may be NAN as well.
- */
+/* Evaluates a formula. NAN: a division by zero, or a value that it needs is NAN. @seconds may be
+ * NAN as well. */
 double formula_eval(const struct formula *f, const double *values, double seconds);
 
 #endif

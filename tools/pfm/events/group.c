@@ -8,7 +8,7 @@
 
 #include "tools/pfm/events/nearest.h"
 
-/* Of a sentence that lists groups. */
+/* Room for the groups in a sentence, in bytes. */
 enum { GROUP_NAMES = 120 };
 
 static int group_copy(struct slice s, const char *what, char *to, size_t room, struct err *e)
@@ -166,7 +166,7 @@ int group_resolve(const struct group *g, const struct pfm_pmu *pmu,
 	return 0;
 }
 
-/* The groups that @pmu has, in @room: "a, b"; "none" without any. */
+/* Lists the groups that @pmu has in @room: "a, b"; "none" if there are none. */
 static const char *group_names(
 	const struct group_list *list, const struct pfm_pmu *pmu, char *room, size_t size)
 {
@@ -196,7 +196,7 @@ static int group_unknown(
 		group_names(list, pmu, names, sizeof(names)));
 }
 
-/* Why the PMU has not all events of the group, with those groups that it has. */
+/* Refuses a group whose events the PMU lacks, and lists the groups that it has. */
 static int group_refuse(
 	const struct group_list *list, const struct pfm_pmu *pmu, const char *name, struct err *e)
 {

@@ -17,9 +17,9 @@ struct group_event {
 
 struct group_metric {
 	char name[GROUP_NAME];
-	char unit[GROUP_UNIT]; /* "" if it has none */
+	char unit[GROUP_UNIT]; /* "" if there is none */
 	char desc[EVENT_DESC];
-	char text[EVENT_DESC];  /* the formula, as it was written */
+	char text[EVENT_DESC];  /* the formula as written */
 	struct formula formula; /* of values in the order of the group's events */
 };
 
@@ -45,8 +45,9 @@ int group_resolve(const struct group *g, const struct pfm_pmu *pmu,
 	struct pfm_event events[EVENT_MAX], struct err *e);
 
 /*
- * Finds the first group of that name whose events @pmu has, and resolves them. -ENOENT: no group of
- * that name, with the nearest names; else as event_resolve() for the last one of that name.
+ * Finds the first group with that name whose events @pmu has, and resolves them. -ENOENT: no group
+ * has that name; the sentence has the nearest names. Otherwise fails like event_resolve() for the
+ * last group with that name.
  */
 int group_find(const struct group_list *list, const struct pfm_pmu *pmu, const char *name,
 	const struct group **group, struct pfm_event events[EVENT_MAX], struct err *e);

@@ -11,7 +11,8 @@
 
 enum { MAX_CODES = 8 };
 
-/* Sets a variable, or removes it for NULL, and returns its value before, which the caller frees. */
+/* Sets an environment variable, or removes it if @value is NULL. Returns the previous value, which
+ * the caller frees. */
 static char *libpfm_swap(const char *name, const char *value)
 {
 	const char *old = getenv(name);
@@ -25,9 +26,9 @@ static char *libpfm_swap(const char *name, const char *value)
 }
 
 /*
- * Events of PMUs that this machine lacks are found, too, if the name has the PMU. "perf" and
- * "perf_raw" have codes of perf_event_open, not of registers. A monitored command gets the
- * environment as it was.
+ * Initializes libpfm4. Events of PMUs that this machine lacks are found, too, if the name has the
+ * PMU. "perf" and "perf_raw" are disabled, as their codes are for perf_event_open, not for
+ * registers. The environment is restored for the monitored command.
  */
 static bool libpfm_ready(void)
 {
@@ -61,12 +62,12 @@ static bool libpfm_fits(enum pfm_encoding encoding, const char *qualified)
 }
 
 /*
- * Codes that libpfm4 has wrong, in all versions or in some: 0x01c0 is counted by counter 0 alone,
- * for PEBS; other events lack their number, so that their unit mask would be that of a fixed
- * counter, or of nothing.
+ * Codes that are wrong in all or some versions of libpfm4. Only counter 0 counts 0x01c0, for PEBS.
+ * Other events lack their event number, so that their unit mask would mean a fixed counter, or
+ * nothing.
  */
 static const struct libpfm_mistake {
-	const char *name; /* what follows the PMU's name, or with "::" in it the whole name */
+	const char *name; /* the text after the PMU's name; with "::" in it, the whole name */
 	uint64_t code, right;
 } libpfm_mistakes[] = {
 	{"INST_RETIRED:ANY", 0x01c0, 0x00c0},
@@ -88,7 +89,7 @@ static void libpfm_correct(const char *qualified, uint64_t *code)
 		const struct libpfm_mistake *m = &libpfm_mistakes[i];
 		const char *name = strstr(m->name, "::") ? qualified : event + 2;
 
-		/* Modifiers, which libpfm4 writes all, follow. */
+		/* Modifiers follow, as libpfm4 always writes all of them. */
 		if (slice_starts(slice_of(name), m->name) && name[strlen(m->name)] == ':' &&
 			(*code & 0xffff) == m->code)
 			*code ^= m->code ^ m->right;
@@ -152,7 +153,7 @@ static bool libpfm_wanted(struct slice pmu, const pfm_pmu_info_t *info)
 	return pmu.n ? event_name_is(pmu, info->name) : info->is_present;
 }
 
-/* Gets an event with its name, PMU::EVENT. */
+/* Called with an event and its name, PMU::EVENT. */
 typedef void libpfm_event_fn(void *arg, const pfm_event_info_t *event, const char *name);
 
 static void libpfm_events_of(const pfm_pmu_info_t *pmu, libpfm_event_fn *each, void *arg)
@@ -235,7 +236,7 @@ static void libpfm_pass_of_code(void *arg, const char *name, const char *desc)
 		to->each(to->arg, name, desc);
 }
 
-/* An event without unit masks, or with each of them. */
+/* Passes an event once if it has no unit masks, or else with each of them. */
 static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const char *name)
 {
 	if (!libpfm_umasks(event, name, libpfm_pass_of_code, arg))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Event names of libpfm4, where it was there when pfm was built. */
+/* Event names of libpfm4, if pfm was built with it. */
 #ifndef TOOLS_PFM_EVENTS_LIBPFM_H
 #define TOOLS_PFM_EVENTS_LIBPFM_H
 
@@ -11,28 +11,26 @@
 #include "tools/pfm/events/nearest.h"
 #include "tools/pfm/events/pfm_pmu.h"
 
-/* The library's version, as "4.13", or NULL: it is not built in. */
+/* The version of the library, such as "4.13"; NULL: pfm was built without it. */
 const char *libpfm_version(void);
 
 /*
  * Encodes PMU::EVENT:UMASK..., or EVENT:UMASK... of the machine's PMU. -ENOENT: no such event, or
- * libpfm4 is not built in; -EINVAL: an attribute is wrong or missing, or the event is another
- * vendor's.
+ * pfm was built without libpfm4; -EINVAL: an attribute is wrong or missing, or the event is of
+ * another vendor.
  */
 int libpfm_encode(
 	enum pfm_encoding encoding, struct slice name, struct event_code *c, struct err *e);
 
-/* Offers the names of @name's PMU, or without a PMU of the machine's. */
+/* Offers the event names of @name's PMU, or of the machine's if it has none. */
 void libpfm_offer(struct slice name, struct nearest *near);
 
-/*
- * Calls @each with each event of the PMU named @pmu, or with "" of the machine's; and unless @umask
- * is NULL, that with each of its unit masks then, as PMU::EVENT:UMASK.
- */
+/* Calls @each with each event of PMU @pmu, or of the machine's if that is "". Unless @umask is
+ * NULL, then calls @umask with each unit mask of the event, as PMU::EVENT:UMASK. */
 typedef void libpfm_each_fn(void *arg, const char *name, const char *desc);
 void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, void *arg);
 
-/* The same of the events, with their unit masks, whose code is @code. */
+/* Calls @each with each event and unit mask whose code is @code. */
 void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
 	libpfm_each_fn *each, void *arg);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In place of libpfm.c, without the library. */
+/* Replaces libpfm.c if pfm is built without the library. */
 #include "tools/pfm/events/libpfm.h"
 
 #include <errno.h>

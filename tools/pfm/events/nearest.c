@@ -17,7 +17,7 @@ static bool nearest_same(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Characters to insert, remove, replace, or exchange with the next one, whatever their case. */
+/* The number of characters to insert, remove, replace, or swap with the next one, ignoring case. */
 static unsigned nearest_distance(struct slice a, const char *b, size_t nb)
 {
 	unsigned rows[3][EVENT_NAME];
@@ -55,8 +55,8 @@ static size_t nearest_common(struct slice name, const char *candidate)
 }
 
 /*
- * A name that contains the other is nearer than one with as many changes elsewhere. One with the
- * same beginning may be an abbreviation.
+ * Measures how far apart two names are; false: too far. A name that contains the other is nearer
+ * than one with as many changes elsewhere. A name with the same beginning may be an abbreviation.
  */
 static bool nearest_measure(struct slice name, const char *candidate, unsigned *distance)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names that a mistyped one may mean. */
+/* The names that a mistyped name may mean. */
 #ifndef TOOLS_PFM_EVENTS_NEAREST_H
 #define TOOLS_PFM_EVENTS_NEAREST_H
 
@@ -14,10 +14,10 @@ struct nearest {
 	unsigned n;
 };
 
-/* Offers @candidate for @name. It stays if it is near, and not farther than those before. */
+/* Offers @candidate for @name. It is kept if it is near, and among the nearest so far. */
 void nearest_offer(struct nearest *near, struct slice name, const char *candidate);
 
-/* "a", "a or b", "a, b or c"; "" without any. Returns @room. */
+/* "a", "a or b", "a, b or c"; "" if there are none. Returns @room. */
 const char *nearest_text(const struct nearest *near, char room[NEAREST_ROOM]);
 
 #endif

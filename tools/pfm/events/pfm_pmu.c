@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The files tell registers by number, name, type and address, and fs-layout.md tells which PMC
- * selects for which PMD: the one of the same number; of Intel's fixed counters FIXED_CTR_CTRL; of
- * NetBurst's a CCCR. These are known by their addresses, whatever their numbers are.
- * PMDs of memory controllers come by controller, in the same order.
+ * The files describe registers by number, name, type and address. fs-layout.md defines which PMC
+ * selects for which PMD: the PMC of the same number; for Intel's fixed counters, FIXED_CTR_CTRL;
+ * for NetBurst, a CCCR. The latter two are recognized by their addresses, whatever their numbers
+ * are. PMDs of memory controllers are listed controller by controller, in the same order.
  */
 #include "tools/pfm/events/pfm_pmu.h"
 
@@ -22,14 +22,14 @@ enum {
 	MSR_P4_BPU_CCCR1 = 0x361, /* does not stop its counter properly; Linux does not use it */
 	MAX_FIXED = 16,           /* counters that FIXED_CTR_CTRL has bits for */
 	MAX_REGISTER = 319,       /* greatest logical number of the tree */
-	PMU_FEWEST_GROUPS = 3,    /* that are shorter than a list of their numbers */
+	PMU_FEWEST_GROUPS = 3,    /* fewer are shorter as a list */
 };
 
-/* INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
+/* A line of pmcs or pmds: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
 struct pmu_line {
 	struct slice type;
 	bool buffer;
-	bool uncore; /* CPUs of a package or cache share it, and it has events of its own */
+	bool uncore; /* shared by CPUs of a package or cache, with events of its own */
 	bool is_umc; /* the counter of a memory controller */
 	uint64_t num, addr, rsvd;
 	uint64_t umc;         /* the number of the controller */
@@ -37,7 +37,7 @@ struct pmu_line {
 	int escr[PFM_PMU_ESCRS];
 };
 
-/* BITS:N,N,... */
+/* Parses BITS:N,N,... */
 static int pmu_parse_escrs(struct slice list, struct pmu_line *l, struct err *e)
 {
 	uint64_t escr;
@@ -55,7 +55,7 @@ static int pmu_parse_escrs(struct slice list, struct pmu_line *l, struct err *e)
 	return rc < 0 ? err_prefix(e, "escr=") : 0;
 }
 
-/* Those that are not known are of later versions. */
+/* Parses the optional words. Unknown words come from later versions and are ignored. */
 static int pmu_parse_words(struct slice words, struct pmu_line *l, struct err *e)
 {
 	struct slice word, value;
@@ -110,7 +110,7 @@ static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 	return 0;
 }
 
-/* The CCCR of a counter of NetBurst; NULL: it is none of these. */
+/* The CCCR of a NetBurst counter; NULL: @l is no such counter. */
 static const struct pfm_pmc *pmu_cccr(const struct pfm_pmu *pmu, const struct pmu_line *l)
 {
 	const struct pfm_pmc *pmc =
@@ -126,8 +126,7 @@ static void pmu_add_escrs(struct pfm_pmu *pmu, const struct pfm_pmc *cccr)
 			pmu->escrs |= 1ULL << cccr->escr[i];
 }
 
-/* A PMD of another memory controller than the first: of the first counter that has none of it yet.
- */
+/* Adds a PMD of a further memory controller to the first counter that has none of it yet. */
 static int pmu_join_umc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
 	for (unsigned i = 0; i < pmu->ncounters; i++) {
@@ -143,7 +142,7 @@ static int pmu_join_umc(struct pfm_pmu *pmu, const struct pmu_line *l, struct er
 		(unsigned)l->num, (unsigned)l->umc);
 }
 
-/* A sum over some of the controllers would be no count. */
+/* Checks that controllers have equally many counters: a sum over some of them would be no count. */
 static int pmu_check_umcs(const struct pfm_pmu *pmu, struct err *e)
 {
 	unsigned n = 0;
@@ -159,10 +158,8 @@ static int pmu_check_umcs(const struct pfm_pmu *pmu, struct err *e)
 	return 0;
 }
 
-/*
- * Left out are PMDs that have no selector, are virtual or buffers, or count events neither of a CPU
- * nor of memory controllers.
- */
+/* Adds a PMD. Skips PMDs that have no selector, are virtual or buffers, or count events neither of
+ * a CPU nor of memory controllers. */
 static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err *e)
 {
 	const struct pfm_pmc *pmc, *cccr = pmu_cccr(pmu, l);
@@ -249,7 +246,7 @@ static struct slice pmu_first_line(struct slice text)
 	return slice_trim(slice_cut(&text, '\n'));
 }
 
-/* The name or the title tells the encoding, except with perf, where the machine's PMU counts. */
+/* The encoding by the PMU's name or title; with the perf backend, that of the machine's PMU. */
 static enum pfm_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
 {
 	if (strcmp(pmu->name, "p6") == 0 || strcmp(pmu->name, "pentium_m") == 0)
@@ -415,7 +412,7 @@ static unsigned pmu_set_next(const struct pfm_pmu *pmu, uint64_t counters, unsig
 	return num;
 }
 
-/* How often the @used numbers from @first on come, at a distance of @size. */
+/* How many times the @used numbers from @first on repeat at a distance of @size. */
 static unsigned pmu_set_groups(
 	const struct pfm_pmu *pmu, uint64_t counters, unsigned first, unsigned used, unsigned size)
 {

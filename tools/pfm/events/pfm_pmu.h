@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The PMU of a tree, by the files of its directory pmu/. */
+/* The PMU of a tree, read from the files of its directory pmu/. */
 #ifndef TOOLS_PFM_EVENTS_PFM_PMU_H
 #define TOOLS_PFM_EVENTS_PFM_PMU_H
 
@@ -44,7 +44,7 @@ enum {
 #define PFM_CCCR_LEAST_MAX  16 /* the greatest number of events that is more than a threshold */
 #define PFM_CCCR_EDGE       (1ULL << 24)
 
-/* Encodings that event names stand for. A PMU of which nothing is known takes codes only. */
+/* The encodings that event names have. A PMU of unknown encoding takes only codes. */
 enum pfm_encoding {
 	PFM_ENCODING_NONE,
 	PFM_ENCODING_P6,    /* Intel before architectural performance monitoring */
@@ -52,30 +52,29 @@ enum pfm_encoding {
 	PFM_ENCODING_AMD,
 };
 
-/* What CPUID says of the machine; family -1: not known, as of a simulated PMU. */
+/* The machine's CPU, as CPUID describes it; family -1: unknown, as for a simulated PMU. */
 struct pfm_cpu {
 	enum pfm_encoding encoding;
 	int family, model;
-	bool kernel_pmu; /* the kernel counts hardware events; of interest for the backend perf */
+	bool kernel_pmu; /* the kernel counts hardware events; matters for the perf backend */
 };
 
 struct pfm_pmc {
 	unsigned num; /* logical number */
 	uint32_t addr;
 	uint64_t rsvd; /* bits that keep their default */
-	/* Of a CCCR: the bits whose value i chooses PMC escr[i]; -1: none. 0: it is no CCCR. */
+	/* For a CCCR: the bits whose value i chooses PMC escr[i], or none if that is -1. 0: no
+	 * CCCR. */
 	uint64_t escr_select;
 	int escr[PFM_PMU_ESCRS];
 };
 
-/*
- * A counter that an event can have. Memory controllers count as one: the event is the same in a PMD
- * of each, and its count is the sum of all.
- */
+/* A counter that an event can use. A counter of memory controllers has a PMD in each of them: the
+ * event is the same in all, and the count is their sum. */
 struct pfm_counter {
-	uint16_t nums[PFM_PMU_UMCS]; /* logical numbers of its PMDs, of which there are @n */
-	unsigned n;                  /* of memory controllers, their number; else 1 */
-	bool umc;                    /* PMC N selects for PMD N */
+	uint16_t nums[PFM_PMU_UMCS]; /* logical numbers of its @n PMDs */
+	unsigned n;                  /* number of memory controllers; otherwise 1 */
+	bool umc;                    /* of memory controllers: PMC N selects for PMD N */
 	unsigned pmc; /* logical number of the PMC that selects for the first PMD, or the CCCR */
 	int fixed;    /* number of the fixed counter, or -1: any event */
 };
@@ -86,54 +85,50 @@ struct pfm_pmu {
 	char backend[PFM_PMU_NAME];
 	struct pfm_cpu cpu;
 	bool users; /* its daemon has the rights of a user other than root: the kernel decides */
-	bool software_only; /* the backend perf, on a machine whose kernel has no PMU */
+	bool software_only; /* the perf backend on a machine whose kernel has no PMU */
 	struct pfm_pmc pmcs[PFM_PMU_REGS];
 	struct pfm_counter counters[PFM_PMU_REGS]; /* in rising order of their first PMDs */
 	unsigned npmcs, ncounters;
 	/* Sets of counters: bit i is counters[i]. */
-	uint64_t general;          /* those that count any event of a CPU */
-	uint64_t umc;              /* those of memory controllers */
-	uint64_t all;              /* both, and fixed counters */
-	uint64_t escrs;            /* PMCs that CCCRs choose, by number; 0: this is no NetBurst */
-	struct event_table events; /* of the tree, of the architecture, of event files */
-	/*
-	 * Where CPUs have different PMUs, the types of CPUs. This PMU is that of one type, or for
-	 * "" what all of them have.
-	 */
+	uint64_t general;          /* counters that count any event of a CPU */
+	uint64_t umc;              /* counters of memory controllers */
+	uint64_t all;              /* all counters, including fixed ones */
+	uint64_t escrs;            /* ESCRs that CCCRs choose, as bits by PMC; 0: not NetBurst */
+	struct event_table events; /* of the tree, the architecture, and event files */
+	/* The types of CPUs if their PMUs differ. This PMU is that of @type, or for "" has what all
+	 * types have. */
 	char types[PFM_PMU_TYPES][PFM_PMU_NAME];
 	unsigned ntypes;
 	char type[PFM_PMU_NAME];
 };
 
-/* The contents of the files of pmu/; the types of CPUs, a word each, and that of this PMU. */
+/* The contents of the files of pmu/, the types of CPUs, one word each, and the type of this PMU. */
 struct pfm_pmu_text {
 	struct slice name, model, backend, pmcs, pmds, events;
 	struct slice types, type;
 };
 
-/*
- * Fills @pmu, with the tree's own events and the architectural ones. @cpu is the machine's; a
- * simulated PMU is not it. -EINVAL and the file's line; -ENOMEM.
- */
+/* Fills @pmu, with the tree's own events and the architectural ones. @cpu is the machine's; a
+ * simulated PMU does not have its family and model. -EINVAL with the file's line; -ENOMEM. */
 int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, struct pfm_pmu *pmu,
 	struct err *e);
 void pfm_pmu_free(struct pfm_pmu *pmu);
 
-/* The rows of a PMC's logical number and address; NULL: there is none. */
+/* The PMC with that logical number or address; NULL: none. */
 const struct pfm_pmc *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned num);
 const struct pfm_pmc *pfm_pmu_pmc_at(const struct pfm_pmu *pmu, uint32_t addr);
 
-/* The counter that PMD @num is, alone or with others; NULL: there is none. */
+/* The counter that has PMD @num; NULL: none. */
 const struct pfm_counter *pfm_pmu_counter(const struct pfm_pmu *pmu, unsigned num);
 
 /* The number of the PMC that selects for PMD d->nums[i]. */
 unsigned pfm_counter_pmc(const struct pfm_counter *d, unsigned i);
 
-/* The value of @cccr's bits that chooses PMC @escr, or -1: there is none. */
+/* The value of @cccr's bits that chooses PMC @escr; -1: none. */
 int pfm_pmu_choice(const struct pfm_pmc *cccr, unsigned escr);
-/* The counters whose CCCR chooses PMC @escr with some value, as bits. */
+/* The counters whose CCCR can choose PMC @escr, as bits. */
 uint64_t pfm_pmu_escr_counters(const struct pfm_pmu *pmu, unsigned escr);
-/* The PMC that selects what @d counts while its own has @value; NULL: there is none. */
+/* The PMC that selects the event of @d while the counter's own PMC has @value; NULL: none. */
 const struct pfm_pmc *pfm_pmu_selector(
 	const struct pfm_pmu *pmu, const struct pfm_counter *d, uint64_t value);
 
@@ -141,10 +136,10 @@ const struct pfm_pmc *pfm_pmu_selector(
 enum { PFM_PREFIX_ROOM = PFM_PMU_NAME + 4 };
 const char *pfm_pmu_prefix(char room[PFM_PREFIX_ROOM], const char *type);
 
-/* The set that has fixed counter @n alone; 0: the PMU has none. */
+/* The set of fixed counter @n alone; 0: the PMU has no such counter. */
 uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n);
 
-/* What has to grant a user the kernel level. */
+/* The setting that must grant a user the kernel level. */
 static inline const char *pfm_pmu_level_rule(const struct pfm_pmu *pmu)
 {
 	return pmu->users ? "kernel.perf_event_paranoid" : "config/allow_kernel";
@@ -152,14 +147,15 @@ static inline const char *pfm_pmu_level_rule(const struct pfm_pmu *pmu)
 
 /*
  * The PMD numbers of a set of counters as text, as in Linux's lists: "0-3,16", and "64-109:2/4" for
- * the first two of each four numbers. The second one is without that form. Return @room.
+ * the first two of every four numbers. pfm_pmu_counter_list() does not use the latter form. Both
+ * return @room.
  */
 enum { PFM_COUNTERS_ROOM = 512 };
 const char *pfm_pmu_counters(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
 const char *pfm_pmu_counter_list(
 	const struct pfm_pmu *pmu, char room[PFM_COUNTERS_ROOM], uint64_t counters);
-/* A list of the PMC numbers of ESCRs. Returns @room. */
+/* Lists the PMC numbers of ESCRs. Returns @room. */
 const char *pfm_pmu_escrs(char room[PFM_COUNTERS_ROOM], uint64_t escrs);
 
 #endif
