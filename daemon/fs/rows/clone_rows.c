@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * clone: each open makes a context, which goes with the open file. The kernel keeps mapped pages by
- * inode, so each lookup of the name is another inode (node.c), and each inode is opened once.
- * Commands come as ioctls (include/perfmonfs/ioctl.h), in packets.
+ * clone: each open makes a context, which is removed with the open file. The kernel keeps mapped
+ * pages by inode, so each lookup of the name yields another inode (node.c), and each inode is
+ * opened once. Commands arrive as ioctls (include/perfmonfs/ioctl.h), in packets.
  */
 #include "daemon/fs/rows/clone_rows.h"
 
@@ -33,10 +33,8 @@
 #include "daemon/fs/rows/rows.h"
 #include "perfmonfs/live.h"
 
-/*
- * The kernel must know the memory at the open, although it is allocated later. Without passthrough,
- * clients can map the buffer alone, which is synced.
- */
+/* Makes the region at the open, when the kernel must know the memory, although it is allocated
+ * later. Without passthrough, clients can map only the buffer, which is synced. */
 static int clone_make_region(struct call *call, struct file *f, struct err *e)
 {
 	struct fs *fs = call->fs;
@@ -80,7 +78,7 @@ static int clone_make(struct call *call, const struct rights *rights, struct fil
 	return 0;
 }
 
-/* @arg is the file. Another open of the same inode may have come first. */
+/* @arg is the file. Another open of the same inode may have been first. */
 static void clone_open_go(struct call *call, const struct rights *rights, void *arg)
 {
 	struct err e;
@@ -110,7 +108,8 @@ static int clone_open(struct call *call, struct file *f, struct err *e)
 	return caller_lookup(call, need, 0, &kind, f, e);
 }
 
-/* The clone is closed, or its open has failed. Its directory may have been removed before. */
+/* Called when the clone is closed or its open has failed. Its directory may already have been
+ * removed. */
 static void clone_release(struct file *f)
 {
 	struct fs_context *ctx = f->ctx;
@@ -118,7 +117,7 @@ static void clone_release(struct file *f)
 
 	if (!ctx)
 		return;
-	/* Its program may have ended because of that failure. */
+	/* The program may have ended because of that failure. */
 	if (context_get_failure(ctx, &e))
 		uid_error_set(fs_of(ctx), ctx->id.uid, &e);
 	object_drop_clone(ctx->objs, ctx);
@@ -132,8 +131,8 @@ static int clone_store(struct call *call, struct slice text, struct err *e)
 	return err_set(e, EINVAL, "commands are ioctls here: see perfmonfs/ioctl.h");
 }
 
-/* Some clients do not map more than a file's size. An open file keeps its size, even if the context
- * is removed. */
+/* Some clients map no more than a file's size. An open file keeps its size, even if the context is
+ * removed. */
 static size_t clone_size(const struct call *call)
 {
 	const struct file *f = call->file;
@@ -178,7 +177,7 @@ static void clone_abandon(struct command_request *r)
 	free(r->request.call.packet);
 }
 
-/* How the commands of packets end. */
+/* The hooks of commands in packets. */
 static const struct command_kind clone_command = {
 	.answer = clone_answer,
 	.abandon = clone_abandon,
@@ -228,7 +227,7 @@ static int clone_set_up(struct call *call, struct command *cmd, struct err *e)
 	return rc;
 }
 
-/* A set-up that is answered when clients can see the buffer. */
+/* A set-up, answered once clients can see the buffer. */
 struct clone_showing {
 	struct sync_fence fence;
 	struct call call;
@@ -259,7 +258,7 @@ static void clone_show_buffer(struct call *call)
 	shared_fence(s, &w->fence);
 }
 
-/* Negative: @cmd is neither submitted nor answered. */
+/* Submits @cmd. If it returns a negative errno, @cmd is neither submitted nor answered. */
 static int clone_submit(struct call *call, struct command *cmd, struct err *e)
 {
 	const struct command_kind *kind = &clone_command;
@@ -329,7 +328,7 @@ static void clone_command_go(struct call *call, const struct rights *rights, voi
 		clone_execute(call, cmd);
 }
 
-/* Executes the packet's next command. There are 255 at most, one within the other. */
+/* Executes the packet's next command. At most 255 of them nest. */
 static void clone_next(struct call *call)
 {
 	static const struct caller_kind kind = {clone_command_go, command_drop};
@@ -352,7 +351,7 @@ static void clone_next(struct call *call)
 		clone_refuse(call, &cmd, &e);
 }
 
-/* A command that took effect shows in the files of the context, too. */
+/* Shows a command that took effect in the files of the context as well. */
 static void clone_commit(const struct call *call, const struct command *cmd)
 {
 	switch (cmd->verb) {
@@ -372,7 +371,7 @@ static void clone_commit(const struct call *call, const struct command *cmd)
 	}
 }
 
-/* Puts the result of @cmd into the packet, and goes on. */
+/* Stores the result of @cmd in the packet, and continues with the packet. */
 static void clone_take(struct call *call, struct command *cmd, int rc, struct err *e)
 {
 	struct packet *p = call->packet;
@@ -399,7 +398,7 @@ static bool clone_is_open_for(const struct file *f, const struct packet *p)
 	return f->access == O_RDWR || f->access == (packet_writes(p) ? O_WRONLY : O_RDONLY);
 }
 
-/* Makes the packet; NULL with a sentence: it is refused. */
+/* Makes the packet. Returns NULL with a sentence if it is refused. */
 static struct packet *clone_unpack(
 	const struct call *call, unsigned nr, const void *in, size_t size, struct err *e)
 {
@@ -435,7 +434,7 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 		return;
 	}
 	call.packet = clone_unpack(&call, nr, in, in_size, &e);
-	if (!call.packet && e.no == ENOTTY) { /* last_error stays: shells ask any file */
+	if (!call.packet && e.no == ENOTTY) { /* last_error stays: shells send this to any file */
 		fuse_reply_err(req, ENOTTY);
 		return;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* config/: each file is the key of its name. */
+/* config/: each file is the key of the same name. */
 #include "daemon/fs/rows/rows.h"
 
 #include "daemon/fs/requests/audit.h"

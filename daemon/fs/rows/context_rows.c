@@ -28,10 +28,8 @@ static int context_refuse_load(
 	return -e->no;
 }
 
-/*
- * Permission to monitor a thread goes by the real user id: a server that writes to users' files in
- * their names must not lend its own.
- */
+/* Permission to monitor a thread depends on the real user id: a server that writes to users' files
+ * on their behalf must not lend its own permission. */
 static int context_parse_ctl(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
@@ -42,8 +40,8 @@ static int context_parse_ctl(
 	return 0;
 }
 
-/* The permission over a thread is the writer's, as far as the opener has it, too: a program that
- * was passed this open file must not lend its own. */
+/* A load on a thread requires that both the writer and the opener have permission over it: a
+ * program to which this open file was passed must not lend its own permission. */
 int context_check_load(const struct call *call, struct command *cmd, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);

@@ -2,8 +2,8 @@
 /*
  * live of an event set: a page of counts for clients that map it (include/perfmonfs/live.h), text
  * for those that read it. The page is made when the file is first opened, and the open is answered
- * when the context's owner updates the page. Where the kernel cannot pass files through, there is
- * text alone.
+ * once the context's owner updates the page. If the kernel cannot pass files through, there is only
+ * text.
  */
 #include "daemon/fs/rows/rows.h"
 
@@ -48,7 +48,7 @@ static void live_follow(struct command_request *r)
 		set->live_active = true;
 }
 
-/* A mapping is not wrong, but seldom what was meant where nothing updates it. */
+/* Adds a note about a mapping that nothing updates: it is no error, but rarely intended. */
 static void live_note_age(struct call *call)
 {
 	struct err note;
@@ -74,7 +74,7 @@ static void live_answer(struct command_request *r)
 	file_destroy(call->file);
 }
 
-/* The kernel does not know the open file. */
+/* Frees the open file, which the kernel does not know. */
 static void live_abandon(struct command_request *r)
 {
 	file_destroy(r->request.call.file);
@@ -151,7 +151,7 @@ static void live_print(const struct command *cmd, struct text *out)
 		live_print_pmd(&page->pmd[i], out);
 }
 
-/* Some clients do not map more than a file's size. */
+/* Some clients map no more than a file's size. */
 static size_t live_size(const struct call *call)
 {
 	(void)call;

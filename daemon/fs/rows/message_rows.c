@@ -37,12 +37,12 @@ static void message_reply(struct call *call, const struct pfm_msg *msgs, unsigne
 	fuse_reply_buf(call->req, (const char *)msgs, n * sizeof(*msgs));
 }
 
-/* What programs of perfmon2's time make of a type that kernels had not: they skip the message, and
- * never restart a context that is masked. */
+/* Converts a message to a type that perfmon2's kernels had: programs of that time skip messages of
+ * any other type, and never restart a context that is masked. */
 static struct pfm_msg message_for_clone(struct pfm_msg m)
 {
 	if (m.type == PFM_MSG_LOST)
-		m.count = 0; /* it is the ip of others */
+		m.count = 0; /* other messages have the ip here */
 	if (m.type != PFM_MSG_END)
 		m.type = PFM_MSG_OVFL;
 	return m;
@@ -62,7 +62,8 @@ unsigned message_poll(const struct file *f)
 	return messages_count(&f->ctx->ec.ctx.messages) ? POLLIN | POLLRDNORM : 0;
 }
 
-/* Takes about as many as the read has room for: other readers do not get the rest. */
+/* Takes about as many messages as the read has room for, because other readers do not get the
+ * rest. */
 static int message_room_events(const struct call *call, struct err *e)
 {
 	size_t n = call->size / MESSAGE_LINE_TYPICAL;

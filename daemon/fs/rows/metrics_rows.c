@@ -21,7 +21,7 @@ static int metrics_rows_read_lp(struct call *call, struct text *out, struct err 
 	return metrics_read(call, EXPOSITION_LP, out, e);
 }
 
-/* A read of one context's metrics: a copy of its names is queried, as a scan may use them. */
+/* A read of one context's metrics. It queries a copy of the names, as a scan may be using them. */
 struct metrics_rows_read {
 	struct request request;
 	struct ctx_metrics *names;

@@ -8,7 +8,7 @@
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
-/* That of the type whose directory it is in, or the registers of all types. */
+/* The PMU of the type whose directory the file is in, or the registers of all types. */
 static const struct pmu *pmu_of_call(const struct call *call)
 {
 	if (call->node.row->in == DIR_PMU_TYPE)
@@ -26,14 +26,14 @@ static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
 	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
-/* Adds to a line of a register which CPUs share it. */
+/* Adds to a register's line which CPUs share the register. */
 static void pmu_show_scope(struct text *out, enum pmu_scope scope)
 {
 	if (scope != PMU_SCOPE_THREAD)
 		text_printf(out, " %s", pmu_scope_word(scope));
 }
 
-/* The ESCRs of a CCCR, as a description has them. */
+/* Prints the ESCRs of a CCCR in the form of a description. */
 static void pmu_show_escrs(struct text *out, const struct pmu *pmu, const struct pmu_pmc *p)
 {
 	if (!p->escr_select)

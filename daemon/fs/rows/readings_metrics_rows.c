@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* metrics/readings.* and energy.*: what registers of packages count by themselves, for programs
- * that collect it. They exist while another user than root may read them: a collector that may not
- * open a file reports an error at each scrape. */
+/*
+ * metrics/readings.* and energy.*: the free-running registers of packages, for programs that
+ * collect them. The files exist only if a non-root user may read them, because a collector that may
+ * not open a file reports an error at each scrape.
+ */
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
@@ -33,7 +35,8 @@ static const struct readings_family readings_families[FAMILIES] = {
 	[FAMILY_ENERGY] = {"machine_energy_joules", EXPOSITION_COUNTER, "Energy.", 6},
 };
 
-/* The samples of a family follow each other, in a scan those of a register do. */
+/* One text per family: a family's samples must be adjacent, but a scan yields them register by
+ * register. */
 struct readings_expositions {
 	struct exposition family[FAMILIES];
 	struct text text[FAMILIES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* pmu/readings, pmu/energy: registers that count by themselves; and pm_counters/, energy and power
- * of the machine in the form of Cray's /sys/cray/pm_counters, which batch systems read. */
+/* pmu/readings and pmu/energy: free-running registers. pm_counters/: energy and power of the
+ * machine in the form of Cray's /sys/cray/pm_counters, which batch systems read. */
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void readings_rows_print_one(void *arg, const struct reading_value *v)
 		text_printf(out, "%" PRIu64 "\n", v->value);
 }
 
-/* Of pmu/energy, or pmu/readings. */
+/* Prints pmu/energy or pmu/readings. */
 static int readings_rows_print(
 	struct readings *r, const struct row *row, struct text *out, struct err *e)
 {
@@ -55,10 +55,10 @@ static int readings_rows_read(struct call *call, struct text *out, struct err *e
 
 /* --- pm_counters/ */
 
-/* A sum of the machine's units. */
+/* A sum over the machine's units. */
 struct readings_rows_sum {
-	unsigned n; /* of units */
-	int error;  /* of one; 0: none */
+	unsigned n; /* units in the sum */
+	int error;  /* errno of one unit; 0 if none failed */
 	uint64_t uj, uw;
 	bool no_power;
 };
@@ -85,8 +85,8 @@ static void readings_rows_add(void *arg, const struct reading_value *v)
 	sum->no_power = sum->no_power || !v->span_ns;
 }
 
-/* The whole is what the platform's register says, of which each package shows the same; or else the
- * packages and their memory. */
+/* The whole machine: what the platform's register says, which every package shows alike, or else
+ * the sum of the packages and their memory. */
 static struct readings_rows_sum readings_rows_whole(const struct readings_rows_node *node)
 {
 	struct readings_rows_sum sum = node->packages;
@@ -121,7 +121,7 @@ static int readings_rows_print_sum(
 	return 0;
 }
 
-/* [cpu_|memory_]energy or power. */
+/* Prints [cpu_|memory_]energy or power. */
 static int readings_rows_print_node(
 	struct readings *r, const struct row *row, struct text *out, struct err *e)
 {

@@ -9,7 +9,7 @@
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
-/* Makes @cmd a command about @n registers. */
+/* Makes @cmd a command on @n registers. */
 static int register_vector(struct command *cmd, enum cmd_verb verb, unsigned n, struct err *e)
 {
 	cmd->verb = verb;

@@ -23,7 +23,7 @@ static void root_show_version(const struct call *call, struct text *out)
 
 static void root_show_last_error(const struct call *call, struct text *out)
 {
-	/* The opener's sentence: the file may have been passed on to another user. */
+	/* Shows the opener's sentence, as the file may have been passed on to another user. */
 	uid_error_show(call->fs, call->file->uid, out);
 }
 
@@ -37,7 +37,7 @@ static void root_show_user(const struct user_quota *q, struct text *out)
 	text_printf(out, "thread_workers_%u %u\n", (unsigned)q->uid, q->workers);
 }
 
-/* What others have is root's business alone. */
+/* Shows users only their own usage; root sees everyone's. */
 static void root_show_users(const struct call *call, struct text *out)
 {
 	const struct user_quotas *all = &call->fs->objects.quotas;
@@ -70,7 +70,8 @@ static void root_print_reserved(
 	}
 }
 
-/* Prints what needs no register of a CPU. False: no context uses it. */
+/* Prints the state of a CPU that can be told without reading its registers. Returns false if no
+ * context uses the CPU. */
 static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct text *out)
 {
 	const struct engine_ctx *ec = engine_owner(fs->eng, cpu);
@@ -85,8 +86,8 @@ static bool root_print_user(struct fs *fs, unsigned cpu, bool online, struct tex
 	return true;
 }
 
-/* The CPU's type, the context that waits for it, registers that a dead daemon or an ended context
- * has left, and the end of the line. */
+/* Prints the end of a CPU's line: its type, the context that waits for it, and registers left by a
+ * dead daemon or an ended context. */
 static void root_end_cpu(struct fs *fs, unsigned cpu, struct text *out)
 {
 	const struct engine_ctx *yielded = engine_yielded(fs->eng, cpu);
@@ -109,7 +110,7 @@ static void root_print_cpu(
 	struct fs *fs, unsigned cpu, const struct cpu_scan_result *s, struct text *out)
 {
 	if (root_print_user(fs, cpu, s->online, out))
-		; /* its registers are not read */
+		; /* registers of a CPU in use are not read */
 	else if (s->err.no)
 		text_printf(out, " unreadable %s", err_name(s->err.no));
 	else if (s->enabled)
@@ -119,7 +120,7 @@ static void root_print_cpu(
 	root_end_cpu(fs, cpu, out);
 }
 
-/* Contexts on threads: those of the opener's user, or all. */
+/* Contexts on threads: of the opener's user, or of all users. */
 struct root_threads {
 	uid_t uid;
 	bool all;
@@ -127,7 +128,7 @@ struct root_threads {
 	unsigned n;
 };
 
-enum { ROOT_THREADS_MAX = 1000 }; /* lines: there may be 65535 */
+enum { ROOT_THREADS_MAX = 1000 }; /* lines; there may be 65535 contexts */
 
 static void root_print_thread(void *arg, const struct engine_ctx *ec, int tid)
 {
@@ -166,7 +167,8 @@ static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsign
 	free(r);
 }
 
-/* Reading registers disturbs measurements: users that may not load on a CPU see only this. */
+/* Reading registers disturbs measurements, so users that may not load on a CPU see only this
+ * list. */
 static int root_list_cpus(struct call *call, struct text *out)
 {
 	struct backend *be = call->fs->be;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * An inode number contains a row's place in the table. It means nothing to the next daemon, so
- * lists and rows may be in any order; but the root comes first.
+ * An inode number contains a row's index in the table. It means nothing to the next daemon, so
+ * lists and rows may be in any order, except that the root is first.
  */
 #include "daemon/fs/rows/rows.h"
 

@@ -20,14 +20,14 @@ static int sim_store(struct call *call, struct slice text, struct err *e)
 	return hw_knob_store(call->fs->be->sim->hw, call->node.row->name, text, e);
 }
 
-/* A write to advance. */
+/* A write to sim/advance. */
 struct sim_advance {
 	struct request request;
-	/* ns of model time to go. */
+	/* Remaining model time, ns. */
 	uint64_t left;
 };
 
-/* The time until a context wants attention, if that is less than what is left. */
+/* The time until a context needs attention, at most the remaining time. */
 static uint64_t sim_next_step(const struct sim_advance *a)
 {
 	struct fs *fs = a->request.call.fs;
@@ -36,7 +36,7 @@ static uint64_t sim_next_step(const struct sim_advance *a)
 	return wake > now && wake - now < a->left ? wake - now : a->left;
 }
 
-/* After an interrupt, advance shows how far it came. */
+/* Takes one step. After an interrupt, advance shows how far model time has gone. */
 static void sim_advance_step(void *arg)
 {
 	struct sim_advance *a = arg;
@@ -57,7 +57,7 @@ static void sim_advance_step(void *arg)
 	free(a);
 }
 
-/* The time in which no counter of any CPU wraps unseen; 0: no limit. */
+/* The longest time in which no counter of any CPU wraps unseen, ns; 0 means no limit. */
 static uint64_t sim_advance_limit(const struct backend *be)
 {
 	uint64_t limit = be->types ? UINT64_MAX : pmu_poll_ns(be->pmu);
@@ -72,9 +72,9 @@ static uint64_t sim_advance_limit(const struct backend *be)
 }
 
 /*
- * Model time runs ahead of the workers' clocks. It passes in steps to the next time at which a
- * context wants attention, each followed by a poll of all counters, so that things happen at their
- * time.
+ * Model time runs ahead of the workers' clocks. It advances in steps, each to the next time at
+ * which a context needs attention and each followed by a poll of all counters, so that events
+ * happen at the right time.
  */
 static int sim_store_advance(struct call *call, struct slice text, struct err *e)
 {
@@ -99,7 +99,7 @@ static int sim_store_advance(struct call *call, struct slice text, struct err *e
 		free(a);
 		return -e->no;
 	}
-	/* Events that are due come before more is counted. */
+	/* Events that are due are handled before more is counted. */
 	engine_poll_all(call->fs->eng, sim_advance_step, a);
 	return CALL_LATER;
 }

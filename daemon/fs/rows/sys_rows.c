@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sys/: the files of perfmon2 kernels at /sys/kernel/perfmon, in their formats, for programs that
- * need them. Other files of the tree show all of it, too.
+ * sys/: the files that perfmon2 kernels have in /sys/kernel/perfmon, in the same formats, for
+ * programs that need them. Other files of the tree show everything in them, too.
  */
 #include "daemon/fs/rows/rows.h"
 
@@ -20,14 +20,14 @@ enum {
 	 * assumes 0 on kernels other than 2.6, which is read, write and open.
 	 */
 	NO_SYSCALLS = 65536,
-	MODEL_MAX = 31, /* characters that programs have memory for */
+	MODEL_MAX = 31, /* characters that fit in programs' buffers */
 	NOT_A_COUNTER = 64,
 };
 
 static void sys_show_version(const struct call *call, struct text *out)
 {
 	(void)call;
-	text_printf(out, "2.81\n"); /* libpfm has memory for 7 characters */
+	text_printf(out, "2.81\n"); /* libpfm's buffer holds 7 characters */
 }
 
 static void sys_show_syscall(const struct call *call, struct text *out)
@@ -48,11 +48,12 @@ static void sys_show_buffer_max(const struct call *call, struct text *out)
 
 static void sys_show_buffer_cur(const struct call *call, struct text *out)
 {
-	shared_sweep(&call->fs->memory); /* brings the number up to date */
+	shared_sweep(&call->fs->memory); /* updates the number */
 	text_printf(out, "%llu\n", atomic_load(&call->fs->memory.all.bytes));
 }
 
-/* A group number, or -1 for all users. Root alone has no number: root's group is the closest. */
+/* Prints a group number, or -1 for all users. There is no number for root only: root's group is the
+ * closest. */
 static void sys_print_group(const struct group_rule *rule, struct text *out)
 {
 	if (rule->kind == GROUP_ANY)
@@ -98,7 +99,7 @@ static void sys_show_model(const struct call *call, struct text *out)
 	text_printf(out, "%.*s\n", MODEL_MAX, call->fs->be->pmu->model);
 }
 
-/* A register of any of the three tables. */
+/* A register from any of the three tables. */
 struct sys_reg {
 	const char *name;
 	uint64_t def, rsvd;

@@ -2,9 +2,9 @@
 /*
  * total of a context: for each of its event sets, the sum of its PMDs and those of its children,
  * with the time in which these were counted.
- * For one set after another, the contexts are queried, and the set's lines are printed. All of it
- * belongs to the session thread, so contexts may come and go, and the reader may be interrupted,
- * between two queries; and as there may be many, it is done in slices.
+ * For one set after another, the contexts are queried and the set's lines are printed. All of this
+ * belongs to the session thread, so between two queries contexts may be made and removed, and the
+ * reader may be interrupted. As there may be many contexts, the work is done in slices.
  */
 #include "daemon/fs/rows/rows.h"
 
@@ -18,7 +18,7 @@
 #include "daemon/fs/requests/command_request.h"
 #include "daemon/fs/tree/deferred.h"
 
-/* Queries of a slice: below a millisecond. */
+/* Queries in one slice: less than a millisecond. */
 enum { TOTAL_SLICE = 256 };
 
 struct total {
@@ -27,20 +27,21 @@ struct total {
 	struct job job;
 	/* The registers that the query reads. */
 	struct cmd_reg regs[PMU_MAX_PMDS];
-	/* Referenced; the context itself first. */
+	/* Referenced; the context itself is first. */
 	struct fs_context **members;
 	unsigned nmembers;
-	/* The query: of this member, for this set. */
+	/* The member and the set of the current query. */
 	unsigned member;
 	uint16_t set;
-	/* The sums of that set so far, and the PMDs, by row, that count in any member. */
+	/* The sums for @set so far, and the PMDs, by row, that count in any member. */
 	uint64_t sum[PMU_MAX_PMDS];
 	struct gaps gaps[PMU_MAX_PMDS];
 	pmu_rows counting;
-	/* The sum of how long the set was active, and from when to when members were started. */
+	/* How long the set was active, summed over the members; and the earliest start and the
+	 * latest stop (or now) of any member. */
 	uint64_t active_ns;
-	uint64_t began, until; /* 0: none was */
-	/* The lines of the sets before, and what they are charged. */
+	uint64_t began, until; /* 0: no member was started */
+	/* The lines of the previous sets, and the bytes charged for them. */
 	struct text out;
 	size_t charged;
 	bool querying;
@@ -70,7 +71,7 @@ static unsigned total_count_members(const struct fs_context *ctx)
 	return 1 + list_count(&ctx->children);
 }
 
-/* What it takes, without its text. */
+/* Bytes of a struct total and its members, without its text. */
 static size_t total_bytes(const struct fs_context *ctx)
 {
 	return sizeof(struct total) + total_count_members(ctx) * sizeof(struct fs_context *) +
@@ -90,7 +91,7 @@ static int total_list_members(struct total *t, struct fs_context *ctx, struct er
 	return 0;
 }
 
-/* The sum is answered when the query under way has ended, or was cancelled. */
+/* The answer follows when the query under way has ended or was cancelled. */
 static bool total_interrupt(struct request *r)
 {
 	struct total *t = container_of(r, struct total, request);
@@ -125,7 +126,8 @@ static const struct pmu *total_pmu(const struct total *t)
 	return t->request.call.fs->be->pmu;
 }
 
-/* A PMD that nothing has ever counted in says nothing, and buffers have no sum. */
+/* Prints the set's sums. A PMD in which nothing was ever counted is left out, and buffers have no
+ * sum. */
 static void total_print_set(struct total *t)
 {
 	const struct pmu *pmu = total_pmu(t);
@@ -146,7 +148,7 @@ static void total_print_set(struct total *t)
 	text_printf(&t->out, "active_ns %" PRIu64 "\n", t->active_ns);
 }
 
-/* The file is charged for the text from now on. */
+/* Answers the read; the file is charged for the text from now on. */
 static void total_finish(struct total *t)
 {
 	struct charge *c = &t->request.charge;
@@ -169,7 +171,8 @@ static bool total_has_set(struct fs_context *ctx, uint16_t id)
 	return set && set->set == id;
 }
 
-/* The set is done: goes on to the next one. False: that was the last, or there is an error. */
+/* Prints the finished set and moves on to the next one. Returns false after the last, or on an
+ * error. */
 static bool total_next_set(struct total *t)
 {
 	struct charge *c = &t->request.charge;
@@ -188,7 +191,7 @@ static bool total_next_set(struct total *t)
 	return next;
 }
 
-/* Finds the next set and member to query. Removed contexts do not count any more. */
+/* Finds the next set and member to query. Removed contexts are left out. */
 static bool total_find_next(struct total *t)
 {
 	if (t->request.call.ctx->closed)
@@ -259,7 +262,7 @@ static void total_query(struct total *t)
 	engine_submit(t->request.call.fs->eng, &t->job);
 }
 
-/* Answers may come at once, or later: then total_done() goes on. */
+/* Answers may come at once, or later, when total_done() continues. */
 static void total_slice(struct deferred *d)
 {
 	struct total *t = container_of(d, struct total, deferred);
