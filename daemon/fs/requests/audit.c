@@ -51,7 +51,7 @@ static void audit_print_target(const struct audit_target *to, struct text *out)
 		text_printf(out, " %s=%d", to->process ? "pid" : "tid", (int)to->tid);
 }
 
-/* The event's name with its levels, as pmc/N takes it, or the value. */
+/* Prints the event's name with its levels, as pmc/N takes it, or else the value. */
 static void audit_print_pmc(const struct pmu *pmu, const struct loaded_pmc *p, struct text *out)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[p->row];
@@ -84,7 +84,8 @@ static bool audit_is_refusal(int rc)
 	return rc == -EPERM || rc == -EACCES;
 }
 
-/* Charged to the owner of the context, because only its owner and root can open its files. */
+/* The line is charged to the owner of the context, because only the owner and root can open the
+ * context's files. */
 void audit_load(
 	const struct audit_writer *w, struct fs_context *ctx, const struct command *cmd, int rc)
 {
@@ -135,7 +136,7 @@ static void audit_print_unload(const struct fs_context *ctx, bool ending, struct
 	text_printf(out, " cause=%s", asked ? a->cause : ending ? "shutdown" : "end");
 }
 
-/* Charged to the owner, as the load was, whatever has unloaded it. */
+/* The line is charged to the owner, as for the load, whatever caused the unload. */
 void audit_unloaded(struct engine_ctx *ec, bool ending)
 {
 	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
@@ -177,7 +178,7 @@ void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
 	audit_send(fs, q, rc < 0 ? AUDIT_REFUSED : AUDIT_DONE, &line);
 }
 
-/* Tells that the caller was refused @what. */
+/* Records that the caller was refused @what. */
 static void audit_refuse(const struct call *call, const char *what, const struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
@@ -189,7 +190,7 @@ static void audit_refuse(const struct call *call, const char *what, const struct
 	if (caller->uid) {
 		q = user_quota_get(&call->fs->objects.quotas, caller->uid);
 		if (!q)
-			return; /* there is no memory to limit it by */
+			return; /* no memory for the rate limit */
 	}
 	text_printf(&line, "refused %s uid=%u by=%d error=%s", what, (unsigned)caller->uid,
 		(int)caller->pid, err_name(e->no));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the audit record has (config/audit): a line each, with no byte that a user chose but the
- * name of a context, which has only harmless ones, and the path of root's format at the end. */
+/*
+ * The audit record (config/audit): one line per event. The only text in it chosen by users is a
+ * context's name, which has only harmless characters, and the path of root's format, at the end.
+ */
 #ifndef FS_AUDIT_H
 #define FS_AUDIT_H
 
@@ -14,39 +16,40 @@ struct engine_ctx;
 
 /* The process that asked for a load, or for a change of the formats. */
 struct audit_writer {
-	/* That is to be recorded. */
+	/* The request must be recorded. */
 	bool wanted;
 	uid_t uid;
 	pid_t pid;
 };
 
-/* All functions are the session thread's. */
+/* All functions are for the session thread. */
 struct audit_writer audit_writer(const struct call *call, const struct command *cmd);
-/* A load has ended with @rc. Only those are recorded that succeed, or that a right refuses. */
+/* Records a load that has ended with @rc, if it succeeded or was refused for lack of a right. */
 void audit_load(
 	const struct audit_writer *w, struct fs_context *ctx, const struct command *cmd, int rc);
 
-/* A request that may unload the context; @cause is a constant, and @req is NULL if no process has
+/* Notes a request that may unload the context. @cause is a constant; @req is NULL if no process
  * asked for it. */
 void audit_unload_asked(struct fs_context *ctx, const char *cause, fuse_req_t req);
-/* engine_ctx_ops.unloaded */
+/* Implements engine_ctx_ops.unloaded. */
 void audit_unloaded(struct engine_ctx *ec, bool ending);
 
 struct audit_writer audit_format_writer(const struct call *call);
 /*
- * @verb, of a format, has ended with @rc. @fmt: it has succeeded. @path: its file has been opened,
- * or could not be; this is recorded whatever the result, since opening runs code of the file.
+ * Records that @verb of a format has ended with @rc. @fmt is not NULL if it succeeded. @path is set
+ * if its file was opened or could not be; this is recorded whatever the result, because opening a
+ * file runs its code.
  */
 void audit_format(struct fs *fs, const struct audit_writer *w, const char *verb,
 	const pfm_buffer_fmt_t *fmt, const char *path, int rc);
 
-/* A context was refused with @e. */
+/* Records that a context was refused with @e. */
 void audit_make(const struct call *call, const struct err *e);
-/* A write to a file outside of contexts was refused with @e. */
+/* Records that a write to a file outside of contexts was refused with @e. */
 void audit_refused_write(const struct call *call, const struct err *e);
-/* Grants were changed by @lines. */
+/* Records that @lines changed the grants. */
 void audit_grants(const struct call *call, const struct text *lines);
-/* The key of the call's file was written; @was: config/audit before. */
+/* Records a write to the key of the call's file. @was is the value of config/audit before it. */
 void audit_config(const struct call *call, bool was);
 
 #endif

@@ -15,7 +15,7 @@ enum { AUDIT_LINE_MAX = 640 };
 
 struct audit_log {
 	struct sockaddr_un to;
-	/* -1: there are no sockets here, and all lines are dropped. */
+	/* -1 if no socket could be made, and all lines are dropped. */
 	int fd;
 	/* A leaf: guards @all and the rates of users. */
 	pthread_mutex_t lock;
@@ -47,7 +47,8 @@ void audit_log_free(struct audit_log *l)
 	free(l);
 }
 
-/* Each line takes 1/@per_second s, and up to @burst of them may be ahead of time. */
+/* Whether a line is due. Each line takes 1/@per_second s, and up to @burst of them may be ahead of
+ * time. */
 static bool audit_is_due(
 	const struct audit_rate *r, uint64_t now, unsigned per_second, unsigned burst)
 {
@@ -59,7 +60,8 @@ static void audit_take(struct audit_rate *r, uint64_t now, unsigned per_second)
 	r->due = (r->due > now ? r->due : now) + NSEC_PER_SEC / per_second;
 }
 
-/* False: the line is over a limit. Sets @suppressed to the number of those before it. */
+/* Returns false if the line is over a limit. Sets @suppressed to the number of suppressed lines
+ * before it. */
 static bool audit_admit(
 	struct audit_log *l, struct audit_rate *rate, uint64_t now, unsigned *suppressed)
 {

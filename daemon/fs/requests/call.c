@@ -33,7 +33,7 @@ bool call_begin_open(
 	return false;
 }
 
-/* Notes success (@e is NULL, or a note) or failure in the nearest last_error. */
+/* Notes success (@e is NULL or a note) or failure in the nearest last_error. */
 static void call_note(struct call *call, const struct err *e)
 {
 	if (call->ctx)
@@ -48,7 +48,8 @@ void call_fail(struct call *call, const struct err *e)
 	fuse_reply_err(call->req, e->no);
 }
 
-/* A program that seeks from the end has taken the size for the length, and would show nothing. */
+/* Refuses an offset beyond the text: a program that seeks from the end has mistaken the size for
+ * the length, and would show nothing. */
 static void call_refuse_offset(struct call *call, size_t length)
 {
 	struct err e;
@@ -72,7 +73,7 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 		call_fail(call, e);
 		return;
 	}
-	if (call->off > out->n) { /* in a first read alone: later ones have the snapshot */
+	if (call->off > out->n) { /* only in a first read: later reads have the snapshot */
 		call_refuse_offset(call, out->n);
 		return;
 	}
@@ -86,8 +87,8 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 	}
 	if (n)
 		memcpy(copy, out->p + from, n);
-	/* The snapshot must be in place before the answer: the next read of this file may come, to
-	 * another thread, as soon as this one is answered. */
+	/* The snapshot must be in place before the answer: as soon as this read is answered, the
+	 * file's next read may reach another thread. */
 	if (file_keep(call->file, out, &full) < 0)
 		call_fail(call, &full);
 	else

@@ -5,21 +5,23 @@
 
 #include "daemon/fs/tree/node.h"
 
-/* Begins a request: fills @call. False: it failed, and has been answered. */
+/* Begins a request by filling @call. Returns false if it failed and has been answered. */
 bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call);
-/* The same for a request on an open file. ENODEV: a clone whose context has been removed. */
+/* Begins a request on an open file, like call_begin(). ENODEV: a clone whose context has been
+ * removed. */
 bool call_begin_open(
 	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call);
 
 /* Notes the sentence in the nearest last_error, and answers with the errno. */
 void call_fail(struct call *call, const struct err *e);
-/* Answers a read with a part of @out, which becomes the file's snapshot; or with the error if
- * @rc < 0. Any thread. */
+/* Answers a read with a part of @out, which becomes the file's snapshot, or with the error if @rc
+ * is negative. Any thread. */
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e);
-/* Answers a read at an offset from the snapshot. False: there is none, and no answer. */
+/* Answers a read at an offset from the snapshot. Returns false, with no answer, if there is
+ * none. */
 bool call_read_snapshot(struct call *call);
-/* Answers a write: with the error if @rc < 0; otherwise @e is NULL, or a note of a context. Any
- * thread, if the call has a context. */
+/* Answers a write, with the error if @rc is negative. Otherwise @e is NULL or a note of a context.
+ * Any thread, if the call has a context. */
 void call_write_done(struct call *call, int rc, const struct err *e);
 
 #endif

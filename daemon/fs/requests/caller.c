@@ -26,13 +26,14 @@ static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector 
 	return false;
 }
 
-/* What is left may soon be for root and members of sys_group alone. */
+/* Whether the remaining contexts or memory may soon be reserved for root and members of
+ * sys_group. */
 static bool caller_finds_little(const struct call *call)
 {
 	return objects_are_short(&call->fs->objects) || quota_memory_is_short(call->fs);
 }
 
-/* Members of sys_group may make contexts of the reserve. */
+/* Members of sys_group may use the reserve to make contexts. */
 struct caller_need caller_needs_to_make(const struct call *call)
 {
 	return (struct caller_need){
@@ -46,7 +47,7 @@ static struct caller_need caller_needs_to_load(const struct command *cmd)
 	return (struct caller_need){NEED_SYSTEM | NEED_KERNEL, (int)cmd->load.cpu};
 }
 
-/* Of a command on registers. */
+/* The need of a command on registers. */
 static struct caller_need caller_needs_kernel(bool kernel)
 {
 	return kernel ? (struct caller_need){NEED_KERNEL, CALLER_CTX_CPU}
@@ -79,7 +80,8 @@ static bool caller_is_opener(const struct fuse_ctx *caller, const struct file *f
 	return caller->uid == f->uid && caller->gid == f->gid;
 }
 
-/* A context that is loaded on a thread has no CPU that could be granted. */
+/* The CPU for which to look for a grant. A context loaded on a thread has none that could be
+ * granted. */
 static int caller_find_cpu(const struct call *call, int cpu)
 {
 	if (cpu != CALLER_CTX_CPU)
@@ -100,7 +102,7 @@ static struct rights caller_rights_of(
 	return rights;
 }
 
-/* Of the caller and of the opener of the call's file, if it has one. */
+/* The rights common to the caller and the opener of the call's file, if it has one. */
 static struct rights caller_decide(
 	const struct call *call, int cpu, const struct group_answers *groups)
 {
@@ -129,7 +131,7 @@ bool caller_rights(const struct call *call, struct caller_need need, struct righ
 	return !caller_open_groups(call, need.rights).n;
 }
 
-/* A grant gives no part in the reserve. */
+/* A grant gives no access to the reserve. */
 static void caller_store_reserve(const struct call *call, const struct rights *rights)
 {
 	bool member = rights->system && !rights->by_grant.system;
@@ -165,10 +167,8 @@ int caller_check_root(const struct call *call, struct err *e)
 		call->node.row->name);
 }
 
-/*
- * While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
- * directory. So it precedes the user's other works, and fails where it would be delayed.
- */
+/* While mkdir waits for its answer, the kernel lets no other user make or look up a name in that
+ * directory. So mkdir precedes the user's other work, and fails if it would be delayed. */
 static int caller_check_pause(const struct call *call, struct err *e)
 {
 	uid_t uid = fuse_req_ctx(call->req)->uid;

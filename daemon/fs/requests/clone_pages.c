@@ -13,13 +13,14 @@ static size_t clone_page_size(void)
 	return shared_room(sizeof(struct pfm_live));
 }
 
-/* Sets come while the context is unloaded. A set that comes when it is loaded again has no page. */
+/* Whether sets can get live pages. Sets are made while the context is unloaded; a set that arrives
+ * when it is loaded again gets no page. */
 static bool clone_can_map(const struct fs_context *ctx)
 {
 	return ctx->map.region && ctx->map.map_sets && !ctx->ec.worker && !ctx->ec.task;
 }
 
-/* No live page is at offset 0: there is the buffer, or an empty page. */
+/* Offset 0 has no live page: it has the buffer, or an empty page. */
 static int clone_begin_pages(struct fs_context *ctx, struct err *e)
 {
 	size_t at;
@@ -46,7 +47,7 @@ static int clone_add_page(struct fs *fs, struct fs_context *ctx)
 	return 0;
 }
 
-/* The offset of a free page; 0: there is none. */
+/* Takes a free page and returns its offset; 0 if there is none. */
 static size_t clone_get_page(struct fs *fs, struct fs_context *ctx)
 {
 	unsigned i = 0;
@@ -64,7 +65,7 @@ static void clone_put_page(struct fs_context *ctx, size_t at)
 	ctx->map.used[(at - ctx->map.first) / clone_page_size()] = false;
 }
 
-/* False: there is no page left. That is no error, for counts can be read without. */
+/* Returns false if no page is left. That is no error, because counts can be read without one. */
 static bool clone_try_map(struct fs *fs, struct fs_context *ctx, struct object *set)
 {
 	struct command cmd = {

@@ -7,7 +7,7 @@
 
 /* Gives all sets live pages, if the clone has map_sets and a region. */
 void clone_map_sets(struct fs_context *ctx);
-/* The same for a new set. */
+/* Gives a new set a live page, on the same conditions. */
 void clone_map_set(struct fs_context *ctx, struct object *set);
 /* Frees the live page of a set that is being removed. */
 void clone_unmap_set(struct fs_context *ctx, const struct object *set);

@@ -83,7 +83,8 @@ static bool command_interrupt(struct request *base)
 	return true;
 }
 
-/* A client that learns of a stop looks into the buffer next. */
+/* Whether the answer to @verb reports a state: a client that learns of a stop reads the buffer
+ * next. */
 static bool command_tells_state(enum cmd_verb verb)
 {
 	return verb == CMD_STOP || verb == CMD_UNLOAD || verb == CMD_RESTART || verb == CMD_INFO;
@@ -101,7 +102,7 @@ size_t command_bytes(const struct call *call, const struct command *cmd)
 static struct command_request *command_new_request(
 	struct call *call, struct command *cmd, struct err *e)
 {
-	struct command_request *r = malloc(sizeof(*r)); /* calloc() is slower, by far */
+	struct command_request *r = malloc(sizeof(*r)); /* calloc() is much slower */
 
 	if (!r) {
 		err_set(e, ENOMEM, "no memory for the command");
@@ -114,7 +115,7 @@ static struct command_request *command_new_request(
 				.ec = &call->ctx->ec,
 				.cmd = *cmd,
 				.pid = fuse_req_ctx(call->req)->pid,
-				/* The session thread goes on with a packet of sets. */
+				/* The session thread continues a packet of sets. */
 				.session_done = call->packet && cmd->verb == CMD_EVTSET_READ,
 				.done = command_done,
 			},

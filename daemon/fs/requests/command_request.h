@@ -7,7 +7,7 @@
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/pending_request.h"
 
-/* The settings in config/ that commands take effect with. */
+/* The settings of config/ that apply to commands. */
 struct limits command_limits(const struct fs *fs);
 
 /* A command that a request waits for. */
@@ -17,20 +17,20 @@ struct command_request {
 	const struct command_kind *kind;
 	/* For the kind's hooks. */
 	void *arg;
-	/* Precedes the answer; its s is NULL if that need not wait. */
+	/* Precedes the answer. fence.s is NULL if the answer need not wait. */
 	struct sync_fence fence;
 	struct audit_writer writer;
-	/* What the record of a load tells. */
+	/* What the audit record says about a load. */
 	struct loaded_pmcs pmcs;
 };
 
-/* The hooks run when the command has ended, in this order. */
+/* Hooks, run in this order when the command has ended. */
 struct command_kind {
-	/* Updates the tree, whether or not the caller still waits. NULL: nothing to update. */
+	/* Updates the tree, even if the caller no longer waits. NULL: nothing to update. */
 	void (*follow)(struct command_request *r);
 	/* Answers the request. */
 	void (*answer)(struct command_request *r);
-	/* Instead of answer(), if the answer was EINTR. NULL: nothing to free. */
+	/* Called instead of answer() if the answer was EINTR. NULL: nothing to free. */
 	void (*abandon)(struct command_request *r);
 };
 
@@ -38,11 +38,11 @@ struct command_kind {
 extern const struct command_kind command_read, command_write;
 void command_answer_write(struct command_request *r);
 
-/* What a request for @cmd takes, with its registers and the packet that it came in. */
+/* Bytes of a request for @cmd, with its registers and the packet that contained it. */
 size_t command_bytes(const struct call *call, const struct command *cmd);
 
-/* Sends @cmd, which it takes, to the owner of the call's context; the answer comes by itself.
- * False: there was no memory, and that is the answer; @arg is still the caller's. */
+/* Takes @cmd and sends it to the owner of the call's context; the answer follows. Returns false,
+ * with an answer, if there was no memory; @arg is then still the caller's. */
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg);
 
@@ -50,8 +50,8 @@ bool command_submit(
 void command_fail(struct call *call, struct command *cmd, const struct err *e);
 
 /*
- * Has another thread find out the caller's rights in @need; then kind->go() executes a copy of
- * @cmd, its arg, which it frees. A kind's drop() is command_drop(). An error: @cmd is still the
+ * Determines the caller's rights in @need in another thread. Then kind->go() executes and frees a
+ * copy of @cmd, its arg. kind->drop must be command_drop(). After an error, @cmd is still the
  * caller's.
  */
 int command_lookup(struct call *call, struct caller_need need, const struct command *cmd,

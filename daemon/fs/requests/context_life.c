@@ -23,7 +23,7 @@ void context_close(struct fs_context *ctx)
 	notifier_drop(ctx);
 }
 
-/* A user can have tens of thousands of sets. */
+/* Works in slices, as a user can have tens of thousands of sets. */
 static void context_free_sets(struct deferred *d)
 {
 	enum { SETS_SLICE = 500 };
@@ -39,7 +39,7 @@ void context_gone(struct engine_ctx *ec)
 {
 	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
 
-	if (!ctx->closed) { /* the engine takes back a child of a thread that is not followed */
+	if (!ctx->closed) { /* the engine returns a child whose thread is not followed */
 		object_remove(ctx->objs, ctx);
 		context_close(ctx);
 	}
@@ -48,7 +48,7 @@ void context_gone(struct engine_ctx *ec)
 	shared_unref(take_ptr(&ctx->map.region));
 	shared_sweep(&fs_of(ctx)->memory);
 	ctx->end = (struct deferred){.quota = ctx->id.quota, .slice = context_free_sets};
-	/* Otherwise it stops counting against user_contexts_max at once. */
+	/* A context without sets stops counting towards user_contexts_max at once. */
 	if (ctx->sets.n)
 		deferred_begin(fs_of(ctx), &ctx->end);
 	else
@@ -84,7 +84,7 @@ static int context_make(struct fs_context *parent, int tid, struct fs_context **
 	return 0;
 }
 
-/* Threads of all generations are children of the context whose load began to follow. */
+/* Threads of all generations become children of the context whose load began to follow. */
 static struct engine_ctx *context_make_child(struct engine_ctx *ec, int tid, struct err *e)
 {
 	struct fs_context *from = container_of(ec, struct fs_context, ec), *child;
@@ -93,7 +93,7 @@ static struct engine_ctx *context_make_child(struct engine_ctx *ec, int tid, str
 	return context_make(parent, tid, &child, e) < 0 ? NULL : &child->ec;
 }
 
-/* No request is under way that could fail: last_error alone shows it. */
+/* No request is under way that could fail, so only last_error shows the error. */
 static void context_child_failed(struct engine_ctx *ec, int tid, const struct err *e)
 {
 	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
@@ -133,15 +133,15 @@ const struct engine_ctx_ops context_life_ops = {
 	.destroyed = context_gone,
 };
 
-/* The end of a context and its children, of which there may be thousands. */
+/* The removal of a context and its children, of which there may be thousands. */
 struct removal {
 	struct deferred turns;
 	struct fs_context *ctx;
-	/* Answered when all are gone; NULL: none. */
+	/* The request to answer when all contexts are gone, or NULL. */
 	fuse_req_t req;
-	/* Contexts that are not gone, and 1 while more are taken out of the tree. */
+	/* Contexts that are not gone yet, plus 1 while more are taken out of the tree. */
 	atomic_uint left;
-	/* How many are in victims. */
+	/* The number of victims. */
 	unsigned n;
 	struct victim {
 		struct job job;
@@ -196,8 +196,8 @@ static void context_end(struct removal *r, struct fs_context *ctx)
 	engine_submit(ctx->objs->eng, &v->job);
 }
 
-/* The parent ends last: no child is without it. During rmdir, the kernel lets no other context be
- * made or removed: so this waits for none of its user's other work. */
+/* The parent ends last, so no child is left without it. During rmdir, the kernel lets no other
+ * context be made or removed, so the removal does not wait for its user's other work. */
 static void context_end_some(struct deferred *d)
 {
 	enum { CONTEXTS_SLICE = 64 };
@@ -218,7 +218,7 @@ static void context_end_some(struct deferred *d)
 	context_removal_put(r);
 }
 
-/* Once closed, it gets no more children. */
+/* A closed context gets no more children. */
 int context_destroy(struct fs_context *ctx, fuse_req_t req)
 {
 	unsigned n = 1 + list_count(&ctx->children);

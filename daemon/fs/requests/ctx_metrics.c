@@ -78,7 +78,7 @@ void ctx_metrics_unref(struct ctx_metrics *m)
 	free(m);
 }
 
-/* The context is being removed. */
+/* Fails a query because the context is being removed. */
 static void ctx_metrics_fail(struct ctx_metrics *m)
 {
 	for (unsigned i = 0; i < m->n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counts of a context that have names for export (ctx/NAME/metrics), and reading them. All of
- * it belongs to the session thread; the context's owner reads the counters.
+ * The counts of a context that have names for export (ctx/NAME/metrics), and reading them.
+ * Everything here belongs to the session thread, but the context's owner reads the counters.
  */
 #ifndef FS_CTX_METRICS_H
 #define FS_CTX_METRICS_H
@@ -13,9 +13,9 @@ struct metric_family;
 
 struct ctx_metric {
 	struct ctx_metrics *of;
-	/* Of the last query. */
+	/* The result of the last query. */
 	struct cmd_count *count;
-	/* In metric_family.members, while it is exported. */
+	/* The family, and the link in its members, while the count is exported. */
 	struct metric_family *family;
 	struct list_head member;
 	struct metric metric;
@@ -23,45 +23,46 @@ struct ctx_metric {
 
 struct ctx_metrics {
 	struct fs_context *ctx;
-	/* Held by the context or a request, and by a query. */
+	/* References held by the context or a request, and by a query. */
 	unsigned refs;
-	/* To the context's user. */
+	/* Charged to the context's user. */
 	struct charge charge;
-	/* For node.prom: in struct metrics. */
+	/* Exported in node.prom; @link is then in struct metrics. */
 	bool exported;
 	bool threads;
 	struct list_head link;
-	/* The last scan of struct metrics that has found it loaded, the one that the last query was
-	 * for, and the last one that it has answered. */
+	/* Scans of struct metrics: the last one that found the context loaded, the one for which
+	 * the last query was made, and the last one that was answered. */
 	uint64_t wanted_by, asked_by, answered;
-	/* The context's owner writes its results while @querying. */
+	/* The query. The context's owner writes its results while @querying. */
 	struct job job;
 	bool querying;
-	/* Where the context was loaded when the query began: cpu is -1 unless on a CPU, tid 0
+	/* Where the context was loaded when the query began: @cpu is -1 unless on a CPU, @tid is 0
 	 * unless on a thread. */
 	int cpu, tid;
-	/* The query has ended. */
+	/* Called when the query has ended. */
 	void (*queried)(struct ctx_metrics *m);
-	/* For queried(). */
+	/* Argument for queried(). */
 	void *arg;
 
 	unsigned n;
-	/* One for each metric, behind them. */
+	/* One count per metric, in memory after @metric. */
 	struct cmd_count *counts;
 	struct ctx_metric metric[];
 };
 
-/* Names counts of @ctx, with a reference for the caller. ENOMEM. */
+/* Names counts of @ctx. The caller gets a reference. ENOMEM. */
 int ctx_metrics_new(struct fs_context *ctx, const struct metric_list *list,
 	struct ctx_metrics **out, struct err *e);
-/* The same, of the names that @ctx has. */
+/* Copies the names of @ctx. The caller gets a reference. ENOMEM. */
 int ctx_metrics_copy(struct fs_context *ctx, struct ctx_metrics **out, struct err *e);
-/* NULL is fine. */
+/* @m may be NULL. */
 void ctx_metrics_unref(struct ctx_metrics *m);
 
-/* It is loaded where it may be exported from, if it is exported. */
+/* Whether the context is loaded where its counts may be exported from, if they are exported. */
 bool ctx_metrics_wanted(const struct ctx_metrics *m);
-/* Reads the counts; queried() follows, perhaps before this returns. None is under way. */
+/* Reads the counts; queried() follows, possibly before this returns. No other query may be under
+ * way. */
 void ctx_metrics_query(struct ctx_metrics *m);
 
 #endif

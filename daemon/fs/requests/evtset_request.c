@@ -9,7 +9,7 @@
 #include "daemon/fs/requests/clone_pages.h"
 #include "daemon/fs/requests/poller.h"
 
-/* The session thread calls both hooks, because these commands end there. */
+/* The session thread calls both hooks, because these commands end in it. */
 void evtset_follow_new(struct command_request *r)
 {
 	struct fs_context *ctx = r->request.call.ctx;
@@ -39,7 +39,7 @@ void evtset_follow_delete(struct command_request *r)
 	object_set_remove(&r->request.call.fs->objects, set);
 }
 
-/* Notes the outcome. False: it failed, and has been answered. */
+/* Notes the outcome. Returns false if the command failed, which has been answered. */
 static bool evtset_succeeded(struct command_request *r)
 {
 	if (r->job.rc < 0)
@@ -59,7 +59,7 @@ static void evtset_answer_mkdir(struct command_request *r)
 		return;
 	snprintf(name, sizeof(name), "%u", r->job.cmd.evtset.id);
 	if (node_lookup(call, name, &child) < 0) {
-		fuse_reply_err(call->req, ENODEV); /* the context has been removed since */
+		fuse_reply_err(call->req, ENODEV); /* the context has been removed meanwhile */
 		return;
 	}
 	entry = node_entry(&child);
@@ -81,8 +81,8 @@ const struct command_kind evtset_rmdir = {
 	.answer = evtset_answer_rmdir,
 };
 
-/* Memory for the set is reserved even if it exists already: only the context's owner knows, when it
- * comes to the command. */
+/* Reserves memory for the set even if the set exists already: only the context's owner knows that,
+ * when it executes the command. */
 int evtset_submit_new(
 	struct call *call, struct command *cmd, const struct command_kind *kind, struct err *e)
 {

@@ -8,8 +8,8 @@
 /* mkdir and rmdir of an event set. */
 extern const struct command_kind evtset_mkdir, evtset_rmdir;
 
-/* Submits CMD_EVTSET_NEW; the kind's follow() must be evtset_follow_new(). Negative: it is neither
- * submitted nor answered. */
+/* Submits CMD_EVTSET_NEW; kind->follow must be evtset_follow_new(). If it returns a negative errno,
+ * @cmd is neither submitted nor answered. */
 int evtset_submit_new(
 	struct call *call, struct command *cmd, const struct command_kind *kind, struct err *e);
 

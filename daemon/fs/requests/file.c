@@ -18,7 +18,7 @@ struct file_open_out {
 	int32_t backing_id;
 };
 
-/* With its poll handle, and the lines that all messages together make. */
+/* Bytes of an open file, with its poll handle and the lines of as many messages as it can take. */
 static size_t file_bytes(const struct file *f, const struct row *row)
 {
 	enum { HANDLE = 32, LINES = 8192 };
@@ -115,8 +115,8 @@ void files_free(struct fs *fs)
 		file_destroy(f);
 }
 
-/* By hand, as libfuse has no flag for some. A file whose open was interrupted would never be
- * released. */
+/* Builds the reply here, as libfuse lacks some of the flags. A file whose open was interrupted
+ * would never be released. */
 static void file_reply(fuse_req_t req, struct file *f, uint32_t open_flags, int32_t backing_id)
 {
 	const struct file_open_out out = {(uintptr_t)f, open_flags | FOPEN_NOFLUSH, backing_id};
@@ -140,7 +140,7 @@ void file_reply_passed(fuse_req_t req, struct file *f, bool text)
 	file_reply(req, f, FOPEN_PASSTHROUGH | (text ? FOPEN_DIRECT_IO : 0), f->shared->id);
 }
 
-/* The kernel's cache of the file is right, so the kernel keeps it. */
+/* The kernel's cache of the file is valid, so the kernel keeps it. */
 void file_reply_cached(fuse_req_t req, struct file *f)
 {
 	file_reply(req, f, FOPEN_KEEP_CACHE, 0);

@@ -18,30 +18,30 @@ struct file {
 	/* The process that opened the file, which may have passed it on. */
 	uid_t uid;
 	gid_t gid;
-	/* With row.capabilities. */
+	/* Capabilities of the opener, if row.capabilities. */
 	struct capabilities capabilities;
 	uint64_t memlock;
 	/* O_RDONLY, O_WRONLY or O_RDWR. */
 	int access;
-	/* Open memory: the file itself, or what can be mapped of it. */
+	/* The memory of an open memory file: the file itself, or what can be mapped of it. */
 	struct shared *shared;
-	/* Clone: the open buffer that is synced to its mappings. */
+	/* The open buffer of a clone that is synced to the clone's mappings. */
 	struct shared *shown;
-	/* In fs.files. */
+	/* Link in fs.files. */
 	struct list_head link;
 
-	/* The newest poll handle; NULL: no process waits. */
+	/* The newest poll handle; NULL if no process waits. */
 	struct fuse_pollhandle *poll;
-	/* In notify_state.pollers while there is a handle. */
+	/* Link in notify_state.pollers while there is a handle. */
 	struct list_head poll_link;
-	/* State changes that the last read of state has shown. */
+	/* The number of state changes when state was last read. */
 	atomic_ullong changes;
 
-	/* events: lines that were taken and not read yet, from byte @given on. */
+	/* Lines of events that were taken but not yet read, starting at byte @given. */
 	struct text left;
 	size_t given;
 
-	/* To the opener: this file, with @left. */
+	/* Charged to the opener: this file, with @left. */
 	struct charge charge;
 
 	/* A leaf: guards all below. */
@@ -50,32 +50,32 @@ struct file {
 	bool seen;
 	/* The text as of the last read at offset 0. */
 	struct text snap;
-	/* To the opener: @snap. */
+	/* Charged to the opener: @snap. */
 	struct charge snap_charge;
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 struct file *file_new(struct call *call, struct err *e);
 void file_destroy(struct file *f);
-/* Frees those that the kernel has not released: the mount went away first. */
+/* Frees the files that the kernel has not released because the mount went away first. */
 void files_free(struct fs *fs);
 
-/*
- * Swaps the snapshot for @text, which the file is charged for. ENOMEM: neither has changed. Any
- * thread.
- */
+/* Swaps the snapshot with @text, for which the file is charged. ENOMEM: neither has changed. Any
+ * thread. */
 int file_keep(struct file *f, struct text *text, struct err *e);
 
 /* Drops the poll handle, if there is one. */
 void file_forget_poll(struct file *f);
 
-/* Answers an open with direct I/O. The file is freed if the caller has gone. */
+/* Answers an open with direct I/O. The file is freed if the caller is gone. */
 void file_reply_direct(fuse_req_t req, struct file *f);
-/* Answers an open of a stream. It has no position, so that read() and read() of one open file do
- * not wait for each other in the kernel, where no signal would end that. A passed file cannot be
- * a stream. */
+/*
+ * Answers an open of a stream. A stream has no position, so that two read() calls on one open file
+ * do not wait for each other in the kernel, where no signal would end the wait. A passed file
+ * cannot be a stream.
+ */
 void file_reply_stream(fuse_req_t req, struct file *f);
-/* Answers an open of passed memory. @text: reads come to the daemon all the same. */
+/* Answers an open of passed memory. @text: reads are still sent to the daemon. */
 void file_reply_passed(fuse_req_t req, struct file *f, bool text);
 /* Answers an open of memory in the kernel's cache. */
 void file_reply_cached(fuse_req_t req, struct file *f);

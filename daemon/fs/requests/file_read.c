@@ -12,9 +12,10 @@
 
 struct file_read {
 	struct work_request r;
-	struct command *cmd; /* It has the values. */
+	struct command *cmd; /* holds the values */
 	const struct command_kind *kind;
-	/* Those of cmd->files. The thread that reads them may outlast the backend. */
+	/* The files of cmd->files. A copy, because the thread that reads them may outlast the
+	 * backend. */
 	struct pmu_virtual files[PMU_MAX_VIRTUALS];
 };
 
@@ -23,7 +24,7 @@ static struct file_read *file_read_of(struct work_request *r)
 	return container_of(r, struct file_read, r);
 }
 
-/* The file that is virtual PMD @num; NULL: it is none. */
+/* The file that is virtual PMD @num; NULL if it is none. */
 static const struct pmu_virtual *file_read_find(const struct pmu *pmu, unsigned num)
 {
 	int row = pmu_find_virtual(pmu, num);
@@ -39,7 +40,7 @@ static void file_read_add(struct cmd_files *files, unsigned num)
 	files->pmd[files->n++].num = num;
 }
 
-/* The files that @cmd needs; returns how many. */
+/* Lists the files that @cmd needs; returns their number. */
 static unsigned file_read_list(
 	const struct pmu *pmu, const struct command *cmd, struct cmd_files *files)
 {
@@ -56,8 +57,7 @@ static void file_read_run(struct work_request *r)
 	struct cmd_files *files = read->cmd->files;
 
 	for (unsigned i = 0; i < files->n; i++)
-		files->pmd[i].known =
-			virtual_pmd_read_file(&read->files[i], &files->pmd[i].value);
+		files->pmd[i].known = virtual_pmd_read_file(&read->files[i], &files->pmd[i].value);
 }
 
 static void file_read_go(struct work_request *r)
@@ -69,7 +69,7 @@ static void file_read_go(struct work_request *r)
 	free(read);
 }
 
-/* A thread is still at a file, and goes on using its request, though the daemon ends. */
+/* A thread is still reading a file and keeps using its request, although the daemon is ending. */
 static bool file_read_stuck;
 
 static void file_read_drop(struct work_request *r)
@@ -86,7 +86,8 @@ static void file_read_drop(struct work_request *r)
 
 static const struct work_kind file_read_work = {file_read_run, file_read_go, file_read_drop};
 
-/* Without a copy of the command, which has the files then. */
+/* Frees a read that did not begin, with its files. A copy of the command owns the files once it has
+ * begun. */
 static void file_read_free(struct file_read *read)
 {
 	if (read->cmd)

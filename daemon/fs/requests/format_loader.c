@@ -11,7 +11,7 @@
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/work_request.h"
 
-/* A file to open. */
+/* Work that opens a file. */
 struct loader_opening {
 	struct work_request r;
 	char *path;
@@ -21,16 +21,16 @@ struct loader_opening {
 	struct audit_writer writer;
 };
 
-/* A file to close. */
+/* Work that closes a file. */
 struct loader_closing {
 	struct work work;
 	struct plugin plugin;
 };
 
-/* Root's, so that files are one after another, and none is delayed. */
+/* The work is root's, so that files are handled one after another and none is delayed. */
 enum { LOADER_UID = 0 };
 
-/* A thread of the workqueue is still at a file, though the daemon ends. */
+/* A thread of the workqueue is still opening or closing a file, although the daemon is ending. */
 static bool loader_stuck;
 
 static void loader_close(struct work *w)
@@ -46,7 +46,7 @@ static void loader_closed(struct work *w)
 		free(container_of(w, struct loader_closing, work));
 }
 
-/* It comes first, as dlopen() of the same path would find the old file. */
+/* The work precedes others, because dlopen() of the same path would find the old file. */
 static struct loader_closing *loader_new_closing(void)
 {
 	struct loader_closing *c = calloc(1, sizeof(*c));
@@ -62,7 +62,7 @@ static struct loader_closing *loader_new_closing(void)
 	return c;
 }
 
-/* Without a thread, the file stays open. */
+/* If there is no thread for it, the file stays open. */
 static void loader_submit_closing(
 	struct fs *fs, struct loader_closing *c, const struct plugin *plugin)
 {
@@ -86,7 +86,7 @@ static void loader_open(struct work_request *r)
 	o->rc = plugin_open(o->path, &o->plugin, &o->err);
 }
 
-/* A file that has been opened in vain is closed. */
+/* Records the result. A file that was opened in vain is closed. */
 static void loader_audit(struct loader_opening *o, bool opened)
 {
 	struct fs *fs = o->r.request.call.fs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Formats that root registers and removes while the daemon runs (specification 3.5.8, 3.5.9). The
- * workqueue opens and closes their shared objects, one after another: that may wait for a
- * filesystem, and runs code of the file.
+ * workqueue opens and closes their shared objects one after another, because that may wait for a
+ * filesystem and runs code of the file.
  */
 #ifndef FS_FORMAT_LOADER_H
 #define FS_FORMAT_LOADER_H
@@ -13,13 +13,13 @@
 #include "base/slice.h"
 #include "daemon/fs/tree/node.h"
 
-/* Registers the format of the file @path: CALL_LATER, or an error. The session thread's. */
+/* Registers the format in the file @path. Returns CALL_LATER or an error. Session thread. */
 int format_loader_register(struct call *call, struct slice path, struct err *e);
 /* Removes a format from the registry at once; its file is closed later, before another one is
- * opened. The session thread's. */
+ * opened. Session thread. */
 int format_loader_unregister(struct call *call, struct slice name_or_uuid, struct err *e);
 
-/* After the engine has been drained: a thread is still at a file. */
+/* After the engine has been drained: whether a thread is still opening or closing a file. */
 bool format_loader_is_stuck(void);
 
 #endif

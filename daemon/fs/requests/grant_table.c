@@ -18,9 +18,9 @@
 struct grant_table {
 	struct grants grants;
 	const char *run_dir, *mountpoint;
-	/* Of CLOCK_REALTIME; set while @expires. */
+	/* A timer of CLOCK_REALTIME; set while @expires is not 0. */
 	int timer;
-	/* When the timer ends (Unix time, s); 0: never. */
+	/* When the timer expires (Unix time, s); 0 means never. */
 	uint64_t expires;
 	/* How far CLOCK_REALTIME is ahead of CLOCK_BOOTTIME, ns. */
 	int64_t offset;
@@ -36,7 +36,7 @@ static int64_t grant_table_offset(void)
 	return (int64_t)(nsec_now(CLOCK_REALTIME) - nsec_now(CLOCK_BOOTTIME));
 }
 
-/* Setting the clock ends the timer, too. */
+/* Setting the clock makes the timer readable, too. */
 static void grant_table_set_timer(struct grant_table *t, uint64_t at)
 {
 	const struct itimerspec when = {.it_value.tv_sec = (time_t)at};
@@ -94,7 +94,7 @@ static void grant_table_ignore_done(void *arg)
 	(void)arg;
 }
 
-/* If it cannot be saved, a daemon that is started later has the time by the clock. */
+/* If saving fails, a daemon that is started later applies the unshifted expiry times. */
 static void grant_table_follow_clock(struct grant_table *t)
 {
 	struct err ignored;
@@ -105,7 +105,7 @@ static void grant_table_follow_clock(struct grant_table *t)
 	}
 }
 
-/* Without memory, it is tried again in a second; no load is allowed meanwhile. */
+/* Without memory, this is tried again in a second; no load is allowed meanwhile. */
 void grant_table_expire(struct fs *fs)
 {
 	struct grant_table *t = fs->grants;
@@ -125,12 +125,12 @@ void grant_table_expire(struct fs *fs)
 	}
 	grants_expire(&t->grants, now);
 	grant_table_set_timer(t, grants_next_expiry(&t->grants));
-	/* What is left in the file has expired, too. */
+	/* What is left in the file has expired as well. */
 	grants_file_save(t->run_dir, t->mountpoint, &t->grants, &ignored);
 	engine_revoke(fs->eng, r, now, grant_table_ignore_done, NULL);
 }
 
-/* What others are granted is root's business alone. */
+/* Shows root all grants, and other users only their own. */
 void grant_table_show(const struct call *call, struct text *out)
 {
 	const struct grants *g = grant_table_grants(call->fs);
@@ -144,7 +144,7 @@ void grant_table_show(const struct call *call, struct text *out)
 /* A write of config/grants. */
 struct grant_change {
 	struct request request;
-	/* Instead of the present ones. */
+	/* The new grants. */
 	struct grants grants;
 	/* Lines for the audit record. */
 	struct text lines;
@@ -169,7 +169,8 @@ static void grant_change_done(void *arg)
 	grant_change_free(c);
 }
 
-/* What the lines grant. The table may have more CPUs, from a time when the backend had. */
+/* Checks the CPUs that the lines grant. The table itself may have more, from a time when the
+ * backend had more CPUs. */
 static int grant_change_check_cpus(
 	const struct call *call, struct slice text, uint64_t now, struct err *e)
 {

@@ -8,7 +8,7 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/watermarks.h"
 
-/* An open that is answered when the kernel's cache is right. */
+/* An open that is answered once the kernel's cache is right. */
 struct memory_opening {
 	struct sync_fence fence;
 	fuse_req_t req;

@@ -6,7 +6,7 @@
 #include "daemon/fs/tree/node.h"
 #include "daemon/mem/shared.h"
 
-/* Opens the memory of a file; answers by itself, unless it fails. */
+/* Opens the memory of a file, and answers unless it fails. */
 int memory_open(struct call *call, struct file *f, struct err *e);
 /* Answers the kernel's read of a page of synced memory. */
 void memory_read(fuse_req_t req, struct shared *s, size_t size, size_t off);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a scan has found, in one of the two forms. */
+/* Prints the results of a scan, in one of the two forms. */
 #include <stdio.h>
 
 #include "base/version.h"
@@ -8,7 +8,7 @@
 
 enum { METRICS_LABELS = 4, METRICS_NUMBER = 16 };
 
-/* The labels that tell one context from others. */
+/* The labels that distinguish contexts. */
 struct metrics_labels {
 	struct exposition_label label[METRICS_LABELS];
 	unsigned n;
@@ -22,7 +22,7 @@ static void metrics_label_number(
 	l->label[l->n++] = (struct exposition_label){name, text};
 }
 
-/* In the order of the alphabet, which the line protocol is fastest with. */
+/* Adds the labels in alphabetical order, which is fastest for the line protocol. */
 static void metrics_label(struct metrics_labels *l, const struct ctx_metrics *m, const char *metric)
 {
 	l->n = 0;
@@ -53,7 +53,7 @@ static void metrics_print_count(const struct ctx_metric *c, struct exposition *x
 	exposition_sample(x, l.label, l.n, c->count->value, c->metric.digits);
 }
 
-/* The family begins with its first sample. */
+/* Begins the family with its first sample. */
 static void metrics_print_lost(const struct ctx_metric *c, bool *begun, struct exposition *x)
 {
 	struct metrics_labels l;
@@ -107,7 +107,7 @@ static void metrics_print_late(const struct metrics *ms, struct exposition *x)
 	bool begun = false;
 
 	list_for_each_entry (m, &ms->contexts, link) {
-		/* One that was named or loaded after the scan has passed is not late. */
+		/* A context that was named or loaded after the scan passed it is not late. */
 		if (m->wanted_by != ms->scan || m->answered == ms->scan || !ctx_metrics_wanted(m))
 			continue;
 		if (!begun)
@@ -120,7 +120,7 @@ static void metrics_print_late(const struct metrics *ms, struct exposition *x)
 	}
 }
 
-/* A background context has counted nothing in its gaps, so that its counts alone would mislead. */
+/* A background context counts nothing in its gaps, so its counts alone would mislead. */
 static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 {
 	const struct ctx_metrics *m;

@@ -11,19 +11,19 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/pending_request.h"
 
-/* Contexts of a slice: below a millisecond, as reading a counter of another CPU takes about two
- * microseconds. */
+/* Contexts in one slice: less than a millisecond, as reading a counter of another CPU takes about
+ * two microseconds. */
 enum { METRICS_SLICE = 64 };
 
-/* A read that waits. */
+/* A waiting read. */
 struct metrics_read {
 	struct request request;
-	/* Its answer, in its user's turn. */
+	/* The answer, given in its user's turn. */
 	struct deferred answer;
 	enum exposition_form form;
-	/* CLOCK_MONOTONIC, ns. */
+	/* When the read came (CLOCK_MONOTONIC, ns). */
 	uint64_t since;
-	/* In metrics.reads. */
+	/* Link in metrics.reads. */
 	struct list_head link;
 };
 
@@ -54,7 +54,7 @@ void metrics_free(struct metrics *ms)
 	free(ms);
 }
 
-/* NULL: no memory. */
+/* Finds or makes a family; NULL if there is no memory. */
 static struct metric_family *metrics_find_family(struct metrics *ms, const char *name)
 {
 	uint64_t key = hash_string(name);
@@ -186,7 +186,8 @@ static void metrics_answer_slice(struct deferred *d)
 	metrics_answer(r, ms->ended ? NULL : &ms->text[r->form]);
 }
 
-/* The counts are those of a moment before the read, or of one shortly before that. */
+/* Whether the last scan answers @r. A scan may have begun up to METRICS_FRESH_NS before the
+ * read. */
 static bool metrics_is_answered(const struct metrics *ms, const struct metrics_read *r)
 {
 	return r->since <= ms->shown + METRICS_FRESH_NS;
@@ -236,7 +237,7 @@ static void metrics_queried(struct ctx_metrics *m)
 		metrics_end_scan(ms);
 }
 
-/* One that has not answered an earlier scan yet is left alone. */
+/* Queries a context, unless it has not answered an earlier scan yet. */
 static void metrics_query_one(struct metrics *ms, struct ctx_metrics *m)
 {
 	if (!ctx_metrics_wanted(m))
@@ -271,7 +272,7 @@ static void metrics_slice(struct deferred *d)
 		metrics_end_scan(ms);
 }
 
-/* The scan is the work of a user whose read waits for it: others take turns with that, and the
+/* The scan is work of a user whose read waits for it, so other users take turns with it, and the
  * quota stays. */
 static void metrics_begin_scan(struct metrics *ms, struct user_quota *q)
 {

@@ -10,22 +10,22 @@
 #include "daemon/fs/requests/smpl.h"
 #include "daemon/fs/requests/watermarks.h"
 
-/* Its open file and context exist until it is answered. */
+/* A waiting read. Its open file and context exist until it is answered. */
 struct reader {
 	struct request request;
-	/* Precedes the answer, if the buffer is synced. */
+	/* A fence before the answer, if the buffer is synced. */
 	struct sync_fence fence;
 	bool nonblock;
-	/* In fs_context.readers. */
+	/* Link in fs_context.readers. */
 	struct list_head queue;
-	/* Messages that it has taken: the answer, which waits for @fence. */
+	/* Messages that the reader has taken: the answer, which waits for @fence. */
 	unsigned n;
-	/* Messages that it has memory for. */
+	/* Messages for which @msgs has memory. */
 	unsigned room;
 	struct pfm_msg msgs[];
 };
 
-/* Messages are the answer to a reader that has taken them, interrupted or not. */
+/* A reader that has taken messages is answered with them, interrupted or not. */
 static bool reader_interrupt(struct request *base)
 {
 	struct reader *r = container_of(base, struct reader, request);
@@ -85,7 +85,7 @@ static void reader_dismiss_nonblocking(struct fs_context *ctx)
 			reader_dismiss(r, EAGAIN);
 }
 
-/* Lines that one read of an open file leaves go to the next read of that file, wherever that is in
+/* Gives the lines that a read of an open file has left to that file's next read, wherever it is in
  * the queue. */
 static void reader_reply_rest(struct fs_context *ctx, const struct file *f)
 {
@@ -114,7 +114,7 @@ static bool reader_take(struct fs_context *ctx, struct reader *r)
 	r->n = messages_take(q, r->msgs, r->room);
 	if (!r->n && !r->nonblock) {
 		engine_watch(r->request.call.fs->eng, &ctx->ec);
-		/* Messages that came before the watch are not reported. */
+		/* Messages that arrived before the watch are not reported. */
 		r->n = messages_take(q, r->msgs, r->room);
 	}
 	return r->n;
@@ -122,7 +122,7 @@ static bool reader_take(struct fs_context *ctx, struct reader *r)
 
 static void reader_fence_done(void *arg);
 
-/* Answers readers, until the first one waits: for messages, or for its fence. */
+/* Answers readers until one has to wait, for messages or for its fence. */
 void messages_wake(struct fs_context *ctx)
 {
 	struct reader *r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of a context's messages: first come, first served. The session thread takes the messages
- * from the context's queue, whichever thread owns the context. All of this belongs to it.
+ * Reads of a context's messages, served in order of arrival. The session thread takes the messages
+ * from the context's queue, whichever thread owns the context. Everything here belongs to the
+ * session thread.
  */
 #ifndef FS_MSG_READER_H
 #define FS_MSG_READER_H
@@ -9,14 +10,14 @@
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
-/* Takes messages, or waits for some; answers by itself. */
+/* Takes messages, or waits for some, and answers. */
 void messages_read(struct call *call, bool nonblock);
-/* Answers a read with lines that an earlier read of the open file did not take. False: there are
- * none, and no answer. */
+/* Answers a read with lines that an earlier read of the open file left. Returns false, with no
+ * answer, if there are none. */
 bool messages_read_rest(struct call *call);
-/* There may be messages. */
+/* Called when there may be messages. */
 void messages_wake(struct fs_context *ctx);
-/* Answers waiting readers with ENODEV, except one that has messages already. */
+/* Answers waiting readers with ENODEV, except a reader that already has messages. */
 void messages_close(struct fs_context *ctx);
 
 #endif

@@ -2,15 +2,15 @@
 /*
  * Notification by signal (specification 3.3.7), as SIGIO. FUSE files send none, and no process can
  * send what the kernel sends (si_code POLL_IN). So the signal comes from a pipe of the daemon: the
- * thread or process to be notified is the owner (F_SETOWN_EX) of its reading end, and a byte is
- * written. The kernel binds the pipe to the thread or process itself, so a later one with the same
- * number gets nothing.
+ * thread or process to notify is the owner (F_SETOWN_EX) of the reading end, and the daemon writes
+ * a byte. The kernel binds the pipe to the thread or process, not to its number, so a later one
+ * with the same number gets nothing.
  *
  * The kernel would check whether the owner of the pipe may send the signal. As that is root, the
- * check is made here, for each signal and for two users: the one that asked for the signal, as the
+ * check is made here, for each signal and for two users: the user that asked for the signal, as the
  * kernel does for F_SETOWN, because passing the descriptor must not pass the opener's permission;
- * and the one that opened the file, because a program that prints into another user's file must not
- * lend its own permission.
+ * and the user that opened the file, because a program that prints into another user's file must
+ * not lend its own permission.
  */
 #include "daemon/fs/requests/notifier.h"
 
@@ -32,30 +32,30 @@
 #include "daemon/fs/requests/work_request.h"
 #include "daemon/percpu/thread.h"
 
-/* Descriptors of a notifier. */
+/* The number of descriptors of a notifier. */
 enum { NOTIFIER_FILES = 3 };
 
 struct notifier {
 	/* The ends of the pipe. */
 	int in, out;
 	struct f_owner_ex to;
-	/* A pidfd of @to; negative: the kernel has none of threads. */
+	/* A pidfd of @to; negative if @to is a thread and the kernel has no pidfds of threads. */
 	int target;
-	/* Both must have the permission to signal @to. */
+	/* Both users must have permission to signal @to. */
 	uid_t opener, requester;
 	/* engine_ctx.notified at the last signal. */
 	unsigned long long notified;
 	/* Before Linux 6.13, reads the user of @to, for a signal. */
 	struct work work;
-	/* What that needs and has found. */
+	/* The input and the results of @work. */
 	struct fs_context *ctx;
 	uid_t real;
 	int rc;
 	/* @work is under way, and has a reference to @ctx. */
 	bool checking;
-	/* Another signal is due after that one. */
+	/* Another signal is due after @work. */
 	bool again;
-	/* The context has it no more: it is freed after @work. */
+	/* The context has dropped the notifier, which is freed after @work. */
 	bool dropped;
 };
 
@@ -64,7 +64,7 @@ struct notifier_request {
 	struct work_request r;
 	struct command cmd;
 	pid_t caller;
-	/* Of the caller and of the opener. */
+	/* Uids of the caller and of the opener. */
 	uid_t uid, opener;
 	notifier_answer *answer;
 	struct notifier *n;
@@ -79,7 +79,7 @@ static bool notifier_target_exists(const struct f_owner_ex *to)
 	return rc == 0 || errno != ESRCH;
 }
 
-/* As kill(2), by real user ids. */
+/* Decides as kill(2) does, but by real user ids. */
 static bool notifier_may_signal(uid_t uid, uid_t real)
 {
 	return uid == 0 || uid == real;
@@ -92,7 +92,8 @@ static int notifier_identify(const struct notifier *n, struct identity *target, 
 	return dir < 0 ? dir : identity_of(dir, target, e);
 }
 
-/* In another PID namespace, the same number is another thread. */
+/* Whether @caller has the daemon's PID namespace: in another one, the same number is another
+ * thread. */
 static bool notifier_same_pid_ns(pid_t caller)
 {
 	struct err ignored;
@@ -115,9 +116,9 @@ static int notifier_find_target(pid_t tid, const struct command *cmd, const stru
 }
 
 /*
- * A process may signal itself whatever its effective user id is, so its real one becomes the
- * requester. The opener stays: otherwise a server that writes to users' files could be made to kill
- * itself.
+ * A process may signal itself regardless of its effective user id, so its real one becomes the
+ * requester. The opener remains: otherwise a server that writes to users' files could be made to
+ * kill itself.
  */
 static int notifier_check_target(
 	struct notifier *n, const struct identity *caller, const char *what, struct err *e)
@@ -138,10 +139,8 @@ static int notifier_check_target(
 	return 0;
 }
 
-/*
- * O_ASYNC is cleared first: the thread that noted an alias may still have it open after it was
- * joined, and then closing the other end would send a signal.
- */
+/* O_ASYNC is cleared first: the thread that noted an alias may still have the alias open after it
+ * was joined, and then closing the other end would send a signal. */
 static void notifier_free(struct notifier *n)
 {
 	fcntl(n->in, F_SETFL, O_NONBLOCK);
@@ -167,10 +166,10 @@ static int notifier_new(struct notifier **out, struct err *e)
 	return 0;
 }
 
-/* The kernel allocates a table up to the highest descriptor: this keeps it small. */
+/* The limit on alias numbers: the kernel allocates a table up to the highest descriptor. */
 enum { NOTIFIER_ALIAS_MAX = 65536 };
 
-/* A descriptor that gets another number while the kernel notes it. */
+/* A descriptor that has another number while the kernel notes it. */
 struct notifier_alias {
 	int fd, number;
 	int error;
@@ -186,10 +185,8 @@ static void *notifier_note_alias(void *arg)
 	return NULL;
 }
 
-/*
- * si_fd is the number that the descriptor had when O_ASYNC was set. In the daemon that number may
- * be in use, but a thread with a descriptor table of its own can use it for a moment.
- */
+/* si_fd is the number that the descriptor had when O_ASYNC was set. That number may be in use in
+ * the daemon, but a thread with its own descriptor table can use it for a moment. */
 static int notifier_set_async(const struct notifier *n, const struct command *cmd)
 {
 	struct notifier_alias a = {.fd = n->in, .number = cmd->signal.fd};
@@ -204,7 +201,7 @@ static int notifier_set_async(const struct notifier *n, const struct command *cm
 	return a.error;
 }
 
-/* The pipe is bound before the checks: the process checked is the one that is bound, or dead. */
+/* Binds the pipe before the checks, so that the process checked is the bound one, or dead. */
 static int notifier_bind(
 	struct notifier *n, const struct identity *caller, const struct command *cmd, struct err *e)
 {
@@ -226,7 +223,8 @@ static int notifier_bind(
 	return no ? err_set(e, no, "the kernel refuses signals: %s", err_name(no)) : 0;
 }
 
-/* Of all users but root: they have an eighth of the descriptors that there may be. */
+/* Whether notifiers of non-root users would take more than an eighth of the possible
+ * descriptors. */
 static bool notifier_are_many(const struct user_quotas *all)
 {
 	return (rlim_t)(all->notifiers + 1) * NOTIFIER_FILES > open_files_max() / 8;
@@ -376,7 +374,8 @@ static void notifier_send(const struct notifier *n)
 	(void)done; /* neither fails: the pipe is empty before and after */
 }
 
-/* A target that may not be signalled now may change its user ids again. */
+/* Signals the target, if permitted. A target that may not be signalled now may change its user ids
+ * again. */
 static void notifier_send_to(const struct notifier *n, uid_t real)
 {
 	if (notifier_may_signal(n->requester, real) && notifier_may_signal(n->opener, real))

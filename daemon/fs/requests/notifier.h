@@ -10,9 +10,9 @@
 typedef void notifier_answer(struct call *call, struct command *cmd, int rc, struct err *e);
 
 /*
- * Executes the command "signal" for the context of the open file. 0: @answer follows. EPERM: the
- * caller, or the user that opened the file, may not signal the target. EFBIG: before Linux 6.13,
- * one of them has too many groups to be identified.
+ * Executes the command "signal" for the context of the open file. After 0, @answer is called.
+ * EPERM: the caller, or the user that opened the file, may not signal the target. EFBIG: before
+ * Linux 6.13, one of them has too many groups to be identified.
  */
 int notifier_set(struct call *call, struct command *cmd, notifier_answer *answer, struct err *e);
 /* Signals if a notification has become visible since the last time. */

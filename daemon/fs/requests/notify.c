@@ -24,7 +24,7 @@ static void notify_deliver(void *arg)
 void notify_begin(struct fs_context *ctx)
 {
 	if (ctx->notify.under_way)
-		return; /* notify_deliver() begins again for newer events */
+		return; /* notify_deliver() will begin again for newer events */
 	ctx->notify.under_way = true;
 	ctx->notify.pending = watermark_now(ctx);
 	context_ref(ctx);

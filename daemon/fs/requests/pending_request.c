@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The kernel reports interrupts before all requests, and killing a process may cause thousands of
- * them. So each takes little: libfuse, which would search all requests for it, does not see it; and
- * the answer, which wakes the thread that was interrupted, comes after requests of others.
+ * them. So the work for each is small: libfuse, which would search all requests for it, does not
+ * see it; and the answer, which wakes the interrupted thread, comes after other requests.
  */
 #include "daemon/fs/requests/pending_request.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/fs/requests/file.h"
 
 enum {
-	ANSWERS_MAX = 16, /* to interrupted requests, between two requests */
+	ANSWERS_MAX = 16, /* answers to interrupted requests, between two requests */
 	INTERRUPTED_MIN = 64,
 };
 
@@ -30,7 +30,7 @@ void pending_requests_free(struct pending_requests *p)
 	free(p->interrupted);
 }
 
-/* NULL: no memory. */
+/* The quota to charge; NULL if there is no memory. */
 static struct user_quota *request_quota(const struct call *call)
 {
 	if (call->ctx)
@@ -105,7 +105,7 @@ bool request_note_interrupted(struct request *r)
 	return false;
 }
 
-/* Answers at once if there is no memory to do it later. */
+/* Notes @req for an answer later, or answers at once if there is no memory. */
 static void request_answer_later(struct pending_requests *p, fuse_req_t req)
 {
 	if (p->ninterrupted == p->room) {

@@ -13,19 +13,19 @@
 #include "daemon/fs/tree/user_quota.h"
 
 struct request {
-	/* In pending_requests.by_unique, until it has ended. */
+	/* Link in pending_requests.by_unique, until the request has ended. */
 	struct hash_node node;
 	bool pending;
 	struct call call;
-	/* To the owner of the call's context, the opener of its file, or the caller. */
+	/* Charged to the owner of the call's context, the opener of its file, or the caller. */
 	struct charge charge;
-	/* The caller was interrupted, but the answer is still due; the session thread's. */
+	/* The caller was interrupted, but the answer is still due. Session thread. */
 	bool interrupted;
 	/*
-	 * The caller is interrupted. True: the hook has called request_remove(), and may have freed
-	 * @r, after request_uncharge(); the answer is EINTR. False: the answer comes by the usual
-	 * way. It is called by the session thread with pending_requests.lock held, and must not
-	 * answer.
+	 * Called when the caller is interrupted. Returns true if the hook has called
+	 * request_remove(), and may have freed @r after request_uncharge(); the answer is EINTR.
+	 * Returns false if the answer follows as usual. The session thread calls it with
+	 * pending_requests.lock held; it must not answer.
 	 * NULL: interrupts are ignored.
 	 */
 	bool (*interrupt)(struct request *r);
@@ -35,13 +35,12 @@ struct request {
 int pending_requests_init(struct pending_requests *p);
 void pending_requests_free(struct pending_requests *p);
 
-/*
- * Adds @r, a copy of @call that is not answered yet, to the pending requests. What it is embedded
- * in takes @bytes, until request_end(). ENOMEM, ENOSPC (too many).
- */
+/* Adds @r, a copy of @call that is not answered yet, to the pending requests. The struct that
+ * embeds @r is charged as @bytes until request_end(). ENOMEM, ENOSPC (too many). */
 int request_begin(struct request *r, const struct call *call, size_t bytes,
 	bool (*interrupt)(struct request *r), struct err *e);
-/* @r is not pending any more. True: the answer is the caller's; false: it is EINTR. Any thread. */
+/* Ends @r, which is no longer pending. Returns true if the caller of this must answer, false if the
+ * answer is EINTR. Any thread. */
 bool request_end(struct request *r);
 /* For interrupt hooks. */
 void request_remove(struct request *r);
@@ -49,9 +48,10 @@ void request_uncharge(struct request *r);
 /* An interrupt hook that sets r->interrupted. */
 bool request_note_interrupted(struct request *r);
 
-/* Processes what was read from the kernel. False: it was an interrupt, and more may follow. */
+/* Processes what was read from the kernel. Returns false if it was an interrupt, in which case more
+ * may follow. */
 bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf);
-/* Answers some of the requests that were interrupted. False: there were none. */
+/* Answers some of the interrupted requests. Returns false if there were none. */
 bool requests_answer_interrupted(struct fs *fs);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "daemon/fs/requests/watermarks.h"
 
-/* A wake-up is a system call, and one event wakes all pollers of a context. */
+/* The most pollers of a context: each wake-up is a system call, and one event wakes them all. */
 enum { POLLERS_MAX = 128 };
 
 static void poller_wake_file(struct file *f)
@@ -14,7 +14,8 @@ static void poller_wake_file(struct file *f)
 	file_forget_poll(f);
 }
 
-/* If there are too many, the oldest is woken early: it asks again, and waits again. */
+/* Links @f. If there are too many pollers, the oldest is woken early: it asks again, and waits
+ * again. */
 static void poller_link(struct fs_context *ctx, struct file *f)
 {
 	if (ctx->notify.npollers == POLLERS_MAX)
@@ -28,7 +29,7 @@ void poller_add(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 	struct fs_context *ctx = f->ctx;
 
 	file_forget_poll(f);
-	if (!ctx) { /* nothing ever happens to it */
+	if (!ctx) { /* no event ever happens to the file */
 		fuse_pollhandle_destroy(ph);
 		return;
 	}
@@ -54,8 +55,8 @@ unsigned poller_state(const struct file *f)
 	return state;
 }
 
-/* An event that was delivered is not delivered again because of another: to epoll, each wake-up is
- * an event. */
+/* Delivers each event only once, even when another follows, because to epoll each wake-up is an
+ * event. */
 void pollers_wake(struct fs_context *ctx)
 {
 	bool notified = ctx->notify.delivered.notified != ctx->notify.visible.notified;

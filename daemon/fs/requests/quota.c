@@ -22,7 +22,7 @@ bool quota_memory_is_short(const struct fs *fs)
 	       fs->config.smpl_buf_size_max;
 }
 
-/* The bytes of buffers up to which this user gets more. */
+/* The bytes of all buffers up to which this user may get more. */
 static uint64_t quota_most(const struct fs *fs, const struct user_quota *q)
 {
 	bool reserve = !q->uid || atomic_load(&q->reserve);
@@ -30,7 +30,7 @@ static uint64_t quota_most(const struct fs *fs, const struct user_quota *q)
 	return fs->config.smpl_buf_size_max - (reserve ? 0 : quota_reserved_memory(fs));
 }
 
-/* Each has a descriptor: all users but root have a quarter of those that there may be. */
+/* Each piece has a descriptor; non-root users may have a quarter of all possible descriptors. */
 static bool quota_has_many_pieces(const struct shared_account *all)
 {
 	return (rlim_t)atomic_load(&all->pieces) >= open_files_max() / 4;

@@ -22,7 +22,7 @@ static int rdpmc_file_mode(const char *path)
 	return f && fscanf(f, "%d", &mode) == 1 ? mode : RDPMC_NONE;
 }
 
-/* Each kind of CPU has a file, and all of them must allow it. */
+/* Each kind of CPU has its own file, and all of them must allow it. */
 static int rdpmc_kernel_mode(void)
 {
 	int least = RDPMC_ALL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of pmu/readings, pmu/energy and pm_counters/: works of a workqueue, as they read the
+ * Reads of pmu/readings, pmu/energy and pm_counters/. A workqueue does them, because they read the
  * registers of all CPUs.
  */
 #ifndef FS_READINGS_REQUEST_H
@@ -9,12 +9,12 @@
 #include "daemon/fs/tree/node.h"
 #include "daemon/percpu/readings.h"
 
-/* Prints what the file of @row shows, from @r; in the workqueue's thread. -errno with a sentence.
- */
+/* Prints the contents of the file of @row, from @r. Called by the workqueue's thread. Returns 0, or
+ * -errno with a sentence. */
 typedef int readings_print(
 	struct readings *r, const struct row *row, struct text *out, struct err *e);
 
-/* CALL_LATER, or an error. */
+/* Returns CALL_LATER or an error. */
 int readings_request_begin(struct call *call, readings_print *print, struct err *e);
 
 #endif

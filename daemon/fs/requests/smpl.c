@@ -26,7 +26,7 @@ void smpl_free(struct smpl *s)
 	free(s);
 }
 
-/* Makes an error of a callback's result: 0, or an errno of either sign. */
+/* Converts a callback's result, 0 or an errno of either sign, to an error. */
 static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to, struct err *e)
 {
 	if (!rc)
@@ -36,7 +36,7 @@ static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to
 		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
 }
 
-/* The errno of a format does not tell that its buffer is too small. */
+/* A format's errno does not tell that its buffer is too small, so the sentence does. */
 static int smpl_validate(const struct smpl *s, unsigned flags, uint16_t npmds, struct err *e)
 {
 	int rc = smpl_check_result(
@@ -160,7 +160,7 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 	return smpl_make(call->fs, call->ctx, flags, fmt, arg.p, call->file->memlock, out, e);
 }
 
-/* The part that the context's owner gets. */
+/* The part that goes to the context's owner. */
 static struct sampling smpl_sampling(const struct smpl *s)
 {
 	struct sampling out = {.fmt = s->fmt};

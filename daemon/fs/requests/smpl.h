@@ -10,16 +10,17 @@
 struct smpl {
 	/* NULL: no format. */
 	const pfm_buffer_fmt_t *fmt;
-	/* Keeps @fmt registered. */
+	/* The reference that keeps @fmt registered. */
 	struct format_use *use;
 	void *arg;
-	/* Bytes that the process which chose it may lock. */
+	/* Bytes that the process that chose the format may lock. */
 	uint64_t memlock;
 	/* fmt_exit() is due. */
 	bool begun;
-	/* NULL: a format without a buffer. */
+	/* The buffer; NULL if the format has none. */
 	struct shared *mem;
-	/* To the context's owner: all but the buffer, and the messages that the format wants. */
+	/* Charged to the context's owner: everything except the buffer, including the messages that
+	 * the format wants. */
 	struct charge charge;
 };
 
@@ -29,21 +30,21 @@ static inline struct shared *smpl_memory(const struct fs_context *ctx)
 	return ctx->smpl ? ctx->smpl->mem : NULL;
 }
 
-/* Makes the format that @text asks for, for the call's context, which does not use it yet. */
+/* Makes the format that @text requests, for the call's context, which does not use it yet. */
 int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e);
-/* The same for a format's name or UUID ("": none) and its argument, for a context with @flags. */
+/* Makes the format with a name or UUID ("": none) and an argument, for a context with @flags. */
 int smpl_choose(const struct call *call, unsigned flags, struct slice format, struct slice arg,
 	struct smpl **out, struct err *e);
 /* Gives @to, a new context, the format of @from and a buffer of the same size. */
 int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *to, struct err *e);
 
-/* Frees one that was never in use. */
+/* Frees a format that was never in use. */
 void smpl_drop(struct smpl *s);
-/* NULL is fine. */
+/* @s may be NULL. */
 void smpl_free(struct smpl *s);
 
-/* Submits @cmd, CMD_FORMAT or CMD_SETUP, which has the context use @s. It takes both; the kind's
- * follow() must be smpl_follow(). */
+/* Submits @cmd, CMD_FORMAT or CMD_SETUP, after which the context uses @s. Takes both; kind->follow
+ * must be smpl_follow(). */
 void smpl_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, struct smpl *s);
 /* command_kind.follow: the context uses the new format, or the format is dropped. */

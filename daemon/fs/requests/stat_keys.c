@@ -38,7 +38,7 @@ STAT_VALUE(ctxsw_overhead_instructions, atomic_load(&engine_stats(fs->eng)->ctxs
 STAT_VALUE(audit_dropped, audit_log_dropped(fs->audit))
 STAT_VALUE(audit_suppressed, audit_log_suppressed(fs->audit))
 
-/* The sweep brings it up to date. */
+/* The sweep updates the number. */
 static uint64_t stat_buffer_bytes(struct fs *fs)
 {
 	shared_sweep(&fs->memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon counts about itself: the lines of `stats`, and perfmonfs_daemon_* in metrics/. */
+/* The daemon's counts about itself: the lines of `stats`, and perfmonfs_daemon_* in metrics/. */
 #ifndef FS_STAT_KEYS_H
 #define FS_STAT_KEYS_H
 
@@ -10,13 +10,13 @@ struct fs;
 
 struct stat_key {
 	const char *name;
-	/* It never falls, while the daemon lives. */
+	/* The value never falls while the daemon lives. */
 	bool counter;
 	const char *help;
 	uint64_t (*value)(struct fs *fs);
 };
 
-/* In the order of `stats`; a NULL name ends them. */
+/* Keys in the order of `stats`; a NULL name ends the list. */
 extern const struct stat_key stat_keys[];
 
 #endif

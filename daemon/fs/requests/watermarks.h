@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How far a context's events are visible. A client that learns of an event must find the data that
- * led to it in the buffer. Where the buffer is synced to the kernel's cache, that takes a while: so
- * an event that has happened is not visible yet.
+ * led to it in the buffer. If the buffer is synced to the kernel's cache, that takes a while, so an
+ * event does not become visible as soon as it has happened.
  */
 #ifndef FS_WATERMARKS_H
 #define FS_WATERMARKS_H
@@ -11,9 +11,9 @@
 
 /* The events that have happened. */
 struct watermark watermark_now(const struct fs_context *ctx);
-/* Events have happened that are not visible yet. */
+/* Whether events have happened that are not visible yet. */
 bool watermark_is_behind(struct fs_context *ctx);
-/* Has the engine report the context's events from now on. */
+/* Makes the engine report the context's events from now on. */
 void watermark_watch(struct fs_context *ctx);
 
 #endif

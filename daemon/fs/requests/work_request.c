@@ -43,7 +43,7 @@ static void work_request_done(struct work *w)
 		context_unref(ctx);
 }
 
-/* One that runs keeps its memory until it has. */
+/* Work that runs keeps its memory until it has ended. */
 static bool work_request_interrupted(struct request *request)
 {
 	struct work_request *r = container_of(request, struct work_request, request);
