@@ -13,15 +13,15 @@
 #include "base/nsec.h"
 #include "daemon/percpu/thread.h"
 
-/* Bytes of one store, and bytes compared while a READ may have to wait. */
+/* Bytes per store, and bytes compared while a READ may have to wait. */
 enum { CACHE_BATCH = 65536 };
-/* Bytes at the beginning, where formats keep the number of samples; no sample begins there. */
+/* Bytes at the beginning in which formats keep the number of samples; no sample begins there. */
 enum { CACHE_HEAD = 64 };
 
 /*
- * Copies a page to the shadow; true if that changed anything. A worker may be writing to the page,
- * which is then copied half way, as a mapping of the memory itself would show it. So this race is
- * intended.
+ * Copies a page to the shadow; returns true if that changed anything. A worker may be writing to
+ * the page; a half-written page is then copied, just as a mapping of the memory itself would show
+ * it. So this race is intended.
  */
 __attribute__((no_sanitize("thread"))) static bool cache_copy_page(
 	uint64_t *shadow, const volatile uint64_t *mem, size_t words)
@@ -39,8 +39,8 @@ __attribute__((no_sanitize("thread"))) static bool cache_copy_page(
 	return changed;
 }
 
-/* Runs from the beginning, where formats keep the number of samples: those samples are complete
- * when the pages after it are copied. */
+/* Copies from the beginning, where formats keep the number of samples: these samples are complete
+ * by the time the pages after it are copied. */
 static void cache_update_shadow(const struct cache_sync *cs, struct shared *s)
 {
 	for (size_t from = 0; from < s->room; from += CACHE_BATCH) {
@@ -56,7 +56,8 @@ static void cache_update_shadow(const struct cache_sync *cs, struct shared *s)
 	}
 }
 
-/* Runs from the end, as cache_store_stale() does: clients see each word when it is written. */
+/* Copies from the end, as cache_store_stale() does, because clients see each word as it is
+ * written. */
 __attribute__((no_sanitize("thread"))) static int cache_copy_run(
 	struct shared *s, size_t off, size_t n)
 {
@@ -69,7 +70,7 @@ __attribute__((no_sanitize("thread"))) static int cache_copy_run(
 	return 0;
 }
 
-/* ENOENT: the kernel has no page of the file, which is fine. */
+/* Stores a range. ENOENT means that the kernel has no page of the file, which is fine. */
 static bool cache_store(const struct cache_sync *cs, struct shared *s, size_t off, size_t end)
 {
 	int rc = s->region ? cache_copy_run(s, off, end - off)
@@ -80,8 +81,8 @@ static bool cache_store(const struct cache_sync *cs, struct shared *s, size_t of
 
 /*
  * Stores the pages [@first, @end); if that fails, they stay stale. The kernel copies the bytes of
- * one store in any order, and clients may look meanwhile: so the number of samples has a store of
- * its own.
+ * one store in any order, and clients may read meanwhile, so the number of samples has its own
+ * store.
  */
 static void cache_store_run(const struct cache_sync *cs, struct shared *s, size_t first, size_t end)
 {
@@ -93,7 +94,7 @@ static void cache_store_run(const struct cache_sync *cs, struct shared *s, size_
 		memset(s->stale + first, 0, end - first);
 }
 
-/* Runs from the end: the samples must be visible before the number of them at the beginning. */
+/* Stores from the end, because the samples must be visible before their number at the beginning. */
 static void cache_store_stale(const struct cache_sync *cs, struct shared *s)
 {
 	size_t end = s->room / cs->page;
@@ -137,14 +138,14 @@ static void cache_serve_order(struct cache_sync *cs)
 	eventfd_write(cs->event_fd, 1);
 }
 
-/* Orders that come meanwhile are served first. Memory that is closed meanwhile leaves the list, and
- * may be freed here. */
+/* Syncs all open memory. Orders that arrive meanwhile are served first. Memory that is closed
+ * meanwhile leaves the list, and may be freed here. */
 static void cache_sync_all(struct cache_sync *cs)
 {
 	struct list_head todo;
 	struct shared *s;
 
-	/* All of open becomes todo. */
+	/* Moves all of @open to @todo. */
 	list_add(&todo, &cs->open);
 	list_del(&cs->open);
 	while ((s = list_first_entry_or_null(&todo, struct shared, sync_link))) {

@@ -41,7 +41,7 @@ static int shared_open_memfd(struct err *e)
 		      : fd;
 }
 
-/* Opens the file of @fd another time: a descriptor, or -errno. */
+/* Opens the file of @fd again. Returns a descriptor, or -errno. */
 static int shared_reopen(int fd, int flags, struct err *e)
 {
 	char path[32];
@@ -54,8 +54,9 @@ static int shared_reopen(int fd, int flags, struct err *e)
 }
 
 /*
- * No new mapping can be writable; the existing one stays as it is. s->fd becomes read-only, for a
- * lease shows other open files only if no descriptor can write; see shared_still_mapped().
+ * Seals the memory: no new mapping can be writable, while the existing one stays as it is. s->fd
+ * becomes read-only, because a lease shows other open files only if no descriptor can write; see
+ * shared_still_mapped().
  */
 static int shared_seal(struct shared *s, int fd, int seals, struct err *e)
 {
@@ -88,7 +89,8 @@ static int shared_allocate(struct shared *s, struct err *e)
 	return shared_seal(s, fd, F_SEAL_GROW | F_SEAL_SHRINK, e);
 }
 
-/* Maps all that it can grow to, because a sealed file cannot be mapped writable later. */
+/* Maps everything that the region can grow to, because a sealed file cannot be mapped writable
+ * later. */
 static int shared_allocate_region(struct shared *s, struct err *e)
 {
 	CLEANUP_CLOSE int fd = shared_open_memfd(e);
@@ -147,7 +149,8 @@ static size_t shared_half_of_ram(void)
 	return (size_t)sysconf(_SC_PHYS_PAGES) / 2 * shared_page_size();
 }
 
-/* Without this limit, the kernel would kill other processes to make room. */
+/* Limits buffers to half of the RAM. Without this limit, the kernel would kill other processes to
+ * make room. */
 static int shared_check_size(size_t size, struct err *e)
 {
 	if (shared_room(size) > shared_half_of_ram())
@@ -205,7 +208,7 @@ int shared_new_region(struct shared_pool *pool, size_t most, struct shared_accou
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
 	s->most = shared_room(most < shared_half_of_ram() ? most : shared_half_of_ram());
-	shared_charge(s, 0); /* for its descriptor */
+	shared_charge(s, 0); /* for the descriptor */
 	return shared_made(s, shared_allocate_region(s, e), out);
 }
 
@@ -277,8 +280,9 @@ struct shared *shared_ref(struct shared *s)
 }
 
 /*
- * A mapping of a passed file outlives its last close, and FUSE does not report its end. But it
- * keeps the memory open, and the kernel grants a write lease only if there is no other open file.
+ * A mapping of a passed file outlives the file's last close, and FUSE does not report its end. But
+ * the mapping keeps the memory open, and the kernel grants a write lease only if there is no other
+ * open file.
  */
 static bool shared_still_mapped(const struct shared *s)
 {
@@ -318,8 +322,8 @@ void shared_sweep(struct shared_pool *pool)
 	}
 }
 
-/* The memory lingers, and stays charged, while clients map it: repeated map and close must not
- * evade the limits. */
+/* The memory lingers, and stays charged, while clients map it, so that repeated map and close
+ * cannot evade the limits. */
 static void shared_end_passed(struct shared *s)
 {
 	s->pool->ops->unback(s->pool->ops->arg, s->id);
