@@ -6,7 +6,8 @@
 
 #define EXPOSITION_PREFIX "perfmonfs_"
 
-/* Of the parts of a sample, of which a scrape has thousands: several times faster than printf. */
+/* Appends a part of a sample. A scrape has thousands of samples, and this is several times faster
+ * than printf(). */
 static void exposition_put(struct exposition *x, const char *text)
 {
 	text_append(x->out, text, strlen(text));
@@ -22,8 +23,8 @@ static void exposition_put_number(struct exposition *x, uint64_t n)
 	text_append(x->out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-/* @text, with a backslash before each character in @special. A newline is a blank in the line
- * protocol, which has no escape for it. */
+/* Appends @text with a backslash before each character in @special. A newline becomes a blank in
+ * the line protocol, which has no escape for it. */
 static void exposition_escape(struct exposition *x, const char *text, const char *special)
 {
 	while (*text) {

@@ -6,7 +6,7 @@
 
 #include "base/num.h"
 
-/* What begins names of the daemon's own. */
+/* Prefixes of the daemon's own names. */
 static const char *const metric_reserved[] = {"build", "count", "context", "daemon", "machine"};
 
 static bool metric_name_ok(struct slice s)
@@ -46,7 +46,7 @@ static int metric_check_name(struct slice s, struct err *e)
 	return 0;
 }
 
-/* A power of ten, so that quotients have an exact decimal form. */
+/* Parses a divisor. It is a power of ten, so that quotients have an exact decimal form. */
 static int metric_parse_divisor(struct slice s, unsigned *digits, struct err *e)
 {
 	uint64_t n = 0, power = 1;
@@ -158,7 +158,7 @@ static int metric_parse_line(
 	return rc;
 }
 
-/* Two samples with the same name and labels would contradict each other. */
+/* Refuses duplicates: two samples with the same name and labels would contradict each other. */
 static int metric_check_other(const struct metric_list *list, struct err *e)
 {
 	const struct metric *last = &list->metric[list->n];
