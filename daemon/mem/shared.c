@@ -32,7 +32,7 @@ static int shared_prepare_sync(struct shared *s, struct err *e)
 		free(take_ptr(&s->shadow));
 		free(take_ptr(&s->stale));
 	} else {
-		/* The store of its last page tells the kernel the length of the file. */
+		/* Storing the last page tells the kernel the length of the file. */
 		s->stale[pages - 1] = true;
 	}
 	return rc;

@@ -333,7 +333,8 @@ static void shared_end_passed(struct shared *s)
 	shared_sweep(s->pool);
 }
 
-/* Regions belong to the session thread, but any thread may drop the last reference to @s. */
+/* Defers freeing @s to the session thread, which owns regions: any thread may drop the last
+ * reference to @s. */
 static void shared_defer_free(struct shared *s)
 {
 	s->lingering_next = atomic_load(&s->pool->deferred_free);

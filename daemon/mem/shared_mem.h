@@ -54,7 +54,7 @@ struct shared_pool {
 };
 
 struct shared {
-	/* All zero at first. */
+	/* The daemon's mapping of the memory; initially all zero. */
 	void *mem;
 	/* Bytes asked for, and the size of the file. */
 	size_t size;

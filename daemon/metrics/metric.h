@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names by which a context's counts are exported: what is written to ctx/NAME/metrics. A line
- * is "[set=ID] pmdN NAME[/DIVISOR] [\"HELP\"]", or "threads". NAME is what Prometheus calls the
- * count between "perfmonfs_" and "_total".
+ * The names under which a context's counts are exported, as written to ctx/NAME/metrics. A line is
+ * "[set=ID] pmdN NAME[/DIVISOR] [\"HELP\"]", or "threads". NAME is what Prometheus calls the count,
+ * without "perfmonfs_" and "_total".
  */
 #ifndef METRICS_METRIC_H
 #define METRICS_METRIC_H

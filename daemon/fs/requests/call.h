@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning of each request, and its answer. */
+/* Beginning and answering requests. */
 #ifndef FS_CALL_H
 #define FS_CALL_H
 

@@ -15,7 +15,7 @@ struct command_request {
 	struct request request;
 	struct job job;
 	const struct command_kind *kind;
-	/* For the kind's hooks. */
+	/* Argument for the kind's hooks. */
 	void *arg;
 	/* Precedes the answer. fence.s is NULL if the answer need not wait. */
 	struct sync_fence fence;

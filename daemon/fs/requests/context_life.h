@@ -13,9 +13,10 @@
 /* The engine's callbacks for each context. */
 extern const struct engine_ctx_ops context_life_ops;
 
-/* The context is being removed, or the daemon is ending: ends all waits for it. */
+/* Ends all waits for a context that is being removed, or because the daemon is ending. */
 void context_close(struct fs_context *ctx);
-/* engine_ctx_ops.destroyed: no owner uses the context any more. Drops the tree's reference. */
+/* Implements engine_ctx_ops.destroyed: no owner uses the context any more. Drops the tree's
+ * reference. */
 void context_gone(struct engine_ctx *ec);
 /* Removes a context and its children, then answers @req, which may be NULL. ENOMEM. */
 int context_destroy(struct fs_context *ctx, fuse_req_t req);

@@ -15,7 +15,7 @@ struct file {
 	struct node node;
 	/* Referenced; NULL outside of contexts. */
 	struct fs_context *ctx;
-	/* The process that opened the file, which may have passed it on. */
+	/* The process that opened the file; the file may have been passed on since. */
 	uid_t uid;
 	gid_t gid;
 	/* Capabilities of the opener, if row.capabilities. */

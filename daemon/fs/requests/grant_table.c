@@ -141,7 +141,7 @@ void grant_table_show(const struct call *call, struct text *out)
 		grants_show(g, out);
 }
 
-/* A write of config/grants. */
+/* A write to config/grants. */
 struct grant_change {
 	struct request request;
 	/* The new grants. */

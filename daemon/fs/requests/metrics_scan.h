@@ -74,7 +74,7 @@ void metrics_drop(struct fs_context *ctx);
 
 /* Milliseconds until metrics_expire() is due, or -1. */
 int metrics_timeout(const struct metrics *ms);
-/* Ends a scan that waits for a context for too long. */
+/* Ends a scan that has waited too long for a context. */
 void metrics_expire(struct metrics *ms);
 /* Answers all waiting reads, because no more events will come. */
 void metrics_end(struct metrics *ms);

@@ -45,7 +45,7 @@ struct notifier {
 	uid_t opener, requester;
 	/* engine_ctx.notified at the last signal. */
 	unsigned long long notified;
-	/* Before Linux 6.13, reads the user of @to, for a signal. */
+	/* Work that reads the user of @to for a signal, before Linux 6.13. */
 	struct work work;
 	/* The input and the results of @work. */
 	struct fs_context *ctx;

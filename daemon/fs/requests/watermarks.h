@@ -9,7 +9,7 @@
 
 #include "daemon/fs/tree/fs_state.h"
 
-/* The events that have happened. */
+/* The counts of events that have happened. */
 struct watermark watermark_now(const struct fs_context *ctx);
 /* Whether events have happened that are not visible yet. */
 bool watermark_is_behind(struct fs_context *ctx);

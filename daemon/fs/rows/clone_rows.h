@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations that clone alone has. */
+/* Operations that only clone has. */
 #ifndef FS_CLONE_ROWS_H
 #define FS_CLONE_ROWS_H
 

@@ -35,7 +35,7 @@ static int live_make_page(struct call *call, struct object *set, struct err *e)
 	if (shared_pass(s))
 		set->live = s;
 	else
-		shared_unref(s); /* text still works */
+		shared_unref(s); /* reading text still works */
 	return 0;
 }
 

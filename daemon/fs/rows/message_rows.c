@@ -13,7 +13,7 @@
 
 enum {
 	MESSAGE_LINE_TYPICAL = 64, /* bytes of a line of events; hardly any is longer */
-	MESSAGE_READ_MAX = 32,     /* messages that one read takes */
+	MESSAGE_READ_MAX = 32,     /* the most messages that one read takes */
 };
 
 static int message_limit(size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values and a text that both pmu/ and sys/ show. */
+/* Values and a text shown in both pmu/ and sys/. */
 #ifndef FS_PMU_ROWS_H
 #define FS_PMU_ROWS_H
 
@@ -14,7 +14,7 @@ enum { PMD_DEFAULT = 0, PMD_RESERVED = 0 };
 /* Virtual PMDs are read-only. */
 #define VIRTUAL_RESERVED UINT64_MAX
 
-/* All registers in perfmon2's form of 2006, where 0 bits of the mask are reserved. */
+/* Prints all registers in perfmon2's form of 2006, in which 0 bits of the mask are reserved. */
 void pmu_show_mappings(const struct call *call, struct text *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the tree. Each list is in the file of its name, with the callbacks of its rows. */
+/* The rows of the tree. Each list is in the file of the same name, with the callbacks of its
+ * rows. */
 #ifndef FS_ROWS_H
 #define FS_ROWS_H
 
@@ -9,7 +10,7 @@ extern const struct row rows_clone[], rows_config[], rows_context[], rows_evtset
 	rows_message[], rows_metrics[], rows_pmu[], rows_readings[], rows_readings_metrics[],
 	rows_register[], rows_root[], rows_sim[], rows_smpl[], rows_sys[], rows_total[];
 
-/* Makes one table of all lists. */
+/* Combines all lists into one table. */
 void rows_collect(struct row_table *table);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 	/*
 	 * The number of the first system call: far above any that exists, so that programs with
 	 * wrappers of their own, instead of libperfmonfs, get ENOSYS. Without the file, libpfm
-	 * assumes 0 on kernels other than 2.6, which is read, write and open.
+	 * assumes 0 on kernels that are not 2.6, and would call read, write and open.
 	 */
 	NO_SYSCALLS = 65536,
 	MODEL_MAX = 31, /* characters that fit in programs' buffers */

@@ -12,7 +12,7 @@
 enum {
 	INIT_EXT = 1 << 30,
 	FLAGS2_PASSTHROUGH = 1 << (37 - 32),
-	STACK_DEPTH = 1, /* memory is on no other filesystem */
+	STACK_DEPTH = 1, /* memory is not on a stacked filesystem */
 };
 
 /* Looks for INIT in a request from the kernel. */

@@ -144,7 +144,7 @@ static bool session_serve_request(struct session *s, struct fuse_buf *buf)
 	return requests_process(&s->fs, s->se, buf);
 }
 
-/* The kernel does not report the end of a mapping. */
+/* Interval of the sweep for mappings that have ended, which the kernel does not report. */
 enum { SESSION_SWEEP_MS = 500 };
 
 /* Whether there is work that waits for no event. */

@@ -240,14 +240,14 @@ struct fs_context *object_walk(const struct objects *objs, const struct fs_conte
 /* A new serial number. */
 uint64_t object_serial(struct objects *objs);
 
-/* EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
+/* Makes a context in ctx/. EEXIST, EINVAL (name), ENOSPC (too many), ENOMEM. */
 int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
 
 /* Makes the context of an open clone, named by an unused number. @serial: from object_serial(). */
 int object_make_clone(struct objects *objs, uint64_t serial, uid_t uid, gid_t gid,
 	struct fs_context **out, struct err *e);
-/* The clone is closed. */
+/* Call when the clone is closed. */
 void object_drop_clone(struct objects *objs, struct fs_context *ctx);
 
 /* Makes a child of @parent with the same owner, named @tid or the first unused of @tid.1, @tid.2,
