@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loads of one user begin one after another, each when the one before is answered: a user can write
- * as many as there are threads. Then these wait here, and not before the loads of other users, for
- * which the ctxsw threads and the tracer work as well.
+ * A user's loads begin one after another, each when the one before is answered, as a user can write
+ * as many loads at once as there are threads. They wait here, so that they do not delay the loads
+ * of other users, which need the same ctxsw threads and tracer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include "daemon/task/task_registry_i.h"
 
 struct load_queue {
-	struct task_event next; /* has the next load begin */
+	struct task_event next; /* begins the next load */
 	struct list_head link;  /* task_registry.load_queues */
 	unsigned uid;
 	struct queue waiting;  /* jobs */
-	struct link *taken;    /* from it, oldest first */
-	const struct job *job; /* the load that is submitted now */
+	struct link *taken;    /* jobs taken from waiting, oldest first */
+	const struct job *job; /* the load that is being submitted */
 };
 
 static struct load_queue *load_queue_find(struct task_registry *reg, unsigned uid)
@@ -41,7 +41,8 @@ static struct job *load_queue_take_job(struct load_queue *q)
 	return container_of(l, struct job, link);
 }
 
-/* A load that is refused before it gets here again, as its context is gone, reports no end. */
+/* A load that is refused before it enters the queue again, because its context is gone, does not
+ * call load_queue_next(). */
 static void load_queue_handle_next(struct task_registry *reg, struct task_event *event)
 {
 	struct load_queue *q = container_of(event, struct load_queue, next);
@@ -91,7 +92,7 @@ void load_queue_next(struct task_registry *reg, unsigned uid)
 	event_send(reg->shared.events, &load_queue_find(reg, uid)->next.event);
 }
 
-/* Their events are not handled any more. */
+/* The queues' events are not handled any more. */
 void load_queues_free(struct task_registry *reg)
 {
 	while (!list_empty(&reg->load_queues)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which contexts on threads have registers of their own, and so a worker. */
+/* Decides which contexts on threads have registers of their own, and therefore a worker. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -7,18 +7,19 @@
 #include "daemon/authz/proc.h"
 #include "daemon/task/task_registry_i.h"
 
-/* Contexts beyond have no worker, so that threads and descriptors of the daemon remain for others.
- */
+/* Limits on workers. Contexts beyond them get none, so that threads and descriptors of the daemon
+ * remain for other users. */
 enum {
 	WORKERS_MAX = 2048,
-	/* Descriptors of a worker: for events and virtual PMDs. */
+	/* Descriptors of a worker, for events and virtual PMDs. */
 	WORKER_FILES = 32,
-	/* The part of all workers that is for root alone, and that another user may have. */
+	/* 1/RESERVED_PART of all workers is reserved for root, and each other user may have
+	 * 1/USER_PART. */
 	RESERVED_PART = 16,
 	USER_PART = 8,
 };
 
-/* Of users: with these, workers have half of the descriptors. */
+/* The limit for all users except root. With so many workers, they have half of the descriptors. */
 static unsigned active_workers_max(void)
 {
 	rlim_t n = open_files_max() / 2 / WORKER_FILES;
@@ -53,7 +54,7 @@ void task_measure(struct job *job, const struct target *target)
 	load->threads = load->process ? target_threads(target) : 1;
 	if (load->inherit && load->process)
 		files = load->threads * (ctx_counters(&job->ec->ctx) + 2);
-	/* A quarter more for threads that are new until start. */
+	/* A quarter more, for threads that are created before start. */
 	job->ec->workers = 1 + (files + files / 4) / WORKER_FILES;
 	load->max_files = job->ec->workers * WORKER_FILES;
 }
@@ -92,7 +93,7 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 	return 0;
 }
 
-/* False: it has ended, or will at once. */
+/* False: the thread has ended or is about to end. */
 static bool active_is_alive(pid_t tid)
 {
 	struct err ignored;

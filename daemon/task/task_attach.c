@@ -11,7 +11,7 @@ unsigned task_first_cpu(const struct cpus *cpus)
 	return cpu;
 }
 
-/* Done before the last check of rights, so that no exec escapes both. */
+/* Call it before the last check of rights, so that no exec escapes both. */
 static int task_set_requester(struct task_registry *reg, const struct task_ctx *task, struct err *e)
 {
 	const struct credentials *cred = &task->requester->cred;

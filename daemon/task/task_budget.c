@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The switch budgets of users with contexts on threads. One is kept until its last window is over,
- * so that unloading and loading again gains nothing.
+ * The switch budgets of users with contexts on threads. A budget is kept until its last window is
+ * over, so that unloading and loading again gains nothing.
  */
 #include <stdlib.h>
 

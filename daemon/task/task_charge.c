@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a thread's worker takes of what its user may have. */
+/* Charges a user for the workers of threads. */
 #include "daemon/task/task_registry_i.h"
 
 int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e)
@@ -9,7 +9,7 @@ int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, str
 	return bytes && ec->ops->charge ? ec->ops->charge(ec, bytes, e) : 0;
 }
 
-/* A worker of a CPU is not charged: there are as few as CPUs. */
+/* Workers of CPUs are not charged, as there are no more of them than CPUs. */
 int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct err *e)
 {
 	if (task_charge_interrupts(reg, ec, e) < 0)

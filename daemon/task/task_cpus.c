@@ -30,7 +30,7 @@ bool task_take_cpu(struct task_registry *reg, unsigned cpu, unsigned uid)
 	bool given = task_cpu_is_given(reg, cpu);
 	sched_u64 old = atomic_load(&reg->shared.takers[cpu]);
 
-	/* The load that it was first given for may have been cancelled. */
+	/* The load for which the CPU was first given may have been cancelled. */
 	if (old && (!given || sched_taker_uid(old) == uid))
 		return given;
 	reg->taker_serial = reg->taker_serial % 0xffff + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Clones, execs and ends of traced threads. The tracer reports them in its own thread; the session
- * thread handles them while the thread concerned is stopped. Whether the requester may trace a
- * thread is checked by works of the workqueue, as that reads /proc.
+ * thread handles them while the thread concerned is stopped. The workqueue checks whether the
+ * requester may trace a thread, as that reads /proc.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct follow_check {
 	struct task_registry *reg;
 	pid_t tid;
 	struct requester *requester; /* a reference, until the work has ended */
-	bool unchecked;              /* it is to be found alone */
+	bool unchecked;              /* only find the thread, do not check it */
 	/* The result, and the thread's process; 0: not found. */
 	int rc;
 	struct err err;
@@ -31,7 +31,7 @@ struct follow_event {
 	pid_t tid, other;
 	struct task_registry *reg;
 	struct follow_check access; /* after an exec */
-	struct job check;           /* after that: checks_thread */
+	struct job check;           /* after access: a job with checks_thread */
 };
 
 /* Thread @tid of the process that @req attaches to. */
@@ -39,15 +39,16 @@ struct join_event {
 	struct task_event event;
 	struct tracer_attach *req;
 	pid_t tid;
-	/* The context that is loaded, which goes on when this thread has been handled. */
+	/* The context that is being loaded; the load continues when this thread has been handled.
+	 */
 	struct task_ctx *root;
-	/* Of this thread, loading. */
+	/* The context of this thread, in its loading phase. */
 	struct task_ctx *task;
 	struct follow_check access;
-	struct job own; /* of its worker */
+	struct job own; /* for the worker of task */
 };
 
-/* In another thread. */
+/* Runs in a thread of the workqueue. */
 static void follow_run_check(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);
@@ -60,7 +61,7 @@ static void follow_run_check(struct work *w)
 	target_close(&target);
 }
 
-/* 0: @done follows, which begins with follow_end_check(). */
+/* 0: @done follows, which must begin with follow_end_check(). */
 static int follow_begin_check(struct task_registry *reg, struct follow_check *c, pid_t tid,
 	struct requester *requester, void (*done)(struct work *w), struct err *e)
 {
@@ -108,7 +109,7 @@ struct clone_event {
 	struct task_registry *reg;
 	struct task_ctx *child; /* loading */
 	struct follow_check access;
-	struct job own; /* of the child's worker */
+	struct job own; /* for the child's worker */
 };
 
 static bool follow_counts(const struct clone_event *clone)
@@ -118,8 +119,8 @@ static bool follow_counts(const struct clone_event *clone)
 	return state == CTX_RUNNING || state == CTX_MASKED;
 }
 
-/* Loads the child's context, and starts it if its parent counts: then the child counts from its
- * first instruction on. */
+/* Loads the child's context, and starts it if its parent counts, so that the child is counted from
+ * its first instruction on. */
 static int follow_begin_slot(struct clone_event *clone, struct err *e)
 {
 	struct task_ctx *task = clone->child;
@@ -141,7 +142,7 @@ static int follow_begin_slot(struct clone_event *clone, struct err *e)
 	return task_ctx_load(clone->reg, task, &load, follow_counts(clone) ? &start : NULL, e);
 }
 
-/* The child runs on without being followed. */
+/* Reports that child @tid runs on without being followed. */
 static void follow_child_failed(struct task_registry *reg, struct engine_ctx *root,
 	struct engine_ctx *child, pid_t tid, struct err *e)
 {
@@ -149,7 +150,7 @@ static void follow_child_failed(struct task_registry *reg, struct engine_ctx *ro
 	root->ops->child_failed(root, tid, e);
 }
 
-/* The parent was unloaded meanwhile, so its children are not followed either. */
+/* True: the parent was unloaded meanwhile, so its children are not followed either. */
 static bool follow_is_detached(const struct job *job)
 {
 	return job->rc == 0 && job->cmd.info.state == CTX_UNLOADED && !job->cmd.info.ended;
@@ -173,14 +174,16 @@ static void follow_end_clone(struct clone_event *clone, int rc, struct err *e)
 	free(clone);
 }
 
-/* The thread that was found, or opened, may be another one with its id. */
+/* ESRCH: the child was killed. The thread that was found or opened may be another one with its id.
+ */
 static int follow_check_killed(const struct task_ctx *task, struct err *e)
 {
 	return task->exited ? err_set(e, ESRCH, "it was killed before it executed an instruction")
 			    : 0;
 }
 
-/* The child's worker has loaded it, but it does not count. Its removal detaches the thread. */
+/* Removes the child's context, which its worker has loaded but which does not count. The removal
+ * detaches the thread. */
 static void follow_remove_loaded(struct clone_event *clone, struct err *e)
 {
 	struct task_registry *reg = clone->reg;
@@ -260,7 +263,7 @@ static void follow_cloned(struct job *job)
 	struct err *e = &job->err;
 	int rc = follow_is_detached(job) ? -ESRCH : job->rc;
 
-	/* Its creator may have ended before it was checked. */
+	/* With process, the child's creator may have ended before it was checked itself. */
 	clone->access.unchecked = !task->process;
 	if (rc == 0)
 		rc = follow_begin_check(clone->reg, &clone->access, task->tid, task->requester,
@@ -326,7 +329,7 @@ static void follow_born(void *arg, pid_t parent, pid_t child)
 
 /* --- Threads of a process that is being loaded */
 
-/* One of the threads has been handled; the last one may have been waited for. */
+/* One of the threads has been handled. The load may be waiting for the last one. */
 static void follow_end_join(struct join_event *ev)
 {
 	struct task_joining *joining = ev->root ? ev->root->joining : NULL;
@@ -343,7 +346,8 @@ static bool follow_may_join(const struct task_ctx *root)
 	return root && root->joining && !root->joining->err.no;
 }
 
-/* Of a thread whose context is loading. By an exec, it may have another id by now, or none. */
+/* Ends the loading of a thread's context. After an exec, the thread may have another id by now, or
+ * none. */
 static void follow_finish_join(
 	struct task_registry *reg, struct join_event *ev, int rc, const struct err *e)
 {
@@ -395,7 +399,7 @@ static void follow_join_checked(struct work *w)
 	follow_end_join(ev);
 }
 
-/* Each thread has credentials of its own. 0: follow_join_checked() follows. */
+/* Checks the thread, as each thread has its own credentials. 0: follow_join_checked() follows. */
 static int follow_begin_join(struct task_registry *reg, struct join_event *ev, struct err *e)
 {
 	int rc;
@@ -475,8 +479,8 @@ static void follow_checked(struct job *job)
 		tracer_cont(reg->shared.tracer, ev->other);
 }
 
-/* The kernel removes a thread's events when it executes some programs, whatever the requester may
- * trace. The thread waits until this is known. */
+/* Checks that the thread still has its events: the kernel removes them when it executes some
+ * programs, even if the requester may trace it. The thread waits for the result. */
 static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 {
 	ev->check = (struct job){
@@ -489,8 +493,8 @@ static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 	ev->reg->ops->submit(ev->reg->arg, &ev->check);
 }
 
-/* An unload has detached a thread that is not followed for the same load any more. If the thread
- * was killed, another one with its id may have been checked. */
+/* If the thread is not followed for the same load any more, an unload has detached it. If it was
+ * killed, another one with its id may have been checked. */
 static void follow_exec_checked(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);

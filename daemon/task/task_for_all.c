@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A thread is started, stopped and unloaded together with all others of its load: long work. */
+/* Starts, stops and unloads all threads of a load together, which is long work (task_work.c). */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -29,7 +29,7 @@ void task_post(struct task_registry *reg, struct task_ctx *task, struct job *job
 	for_all_post(reg, task, job);
 }
 
-/* Without memory, the thread goes on as it is. */
+/* If there is no memory, the thread continues unchanged. */
 static void for_all_submit(struct task_registry *reg, struct task_ctx *task, const struct job *job)
 {
 	struct job *copy = calloc(1, sizeof(*copy));
@@ -51,7 +51,7 @@ static void for_all_finish(struct task_registry *reg, struct task_ctx *root)
 	reg->ops->resubmit(reg->arg, root->ec);
 }
 
-/* Each part is a thread. */
+/* A part of this work is one thread. */
 static bool for_all_some(struct task_registry *reg, struct task_work *w, unsigned *left)
 {
 	struct task_ctx *root = container_of(w, struct task_ctx, for_all_work), *task;
@@ -69,7 +69,7 @@ static bool for_all_some(struct task_registry *reg, struct task_work *w, unsigne
 	return true;
 }
 
-/* Until it is posted, @job is in flight, so @root is not freed; and it has begun, so it cannot be
+/* Until @job is posted, it is in flight, so @root is not freed; and it has begun, so it cannot be
  * cancelled. */
 void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct job *job)
 {

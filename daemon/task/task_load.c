@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loading a context on a thread (specification 3.1.7): finds the thread and checks the caller's
- * rights, has a ctxsw thread on each of its CPUs prepare what the PMCs ask for, and then follows
- * the thread and checks the rights again, as it may have executed a program meanwhile. The checks
- * are works of the workqueue, as they read /proc.
+ * Loading a context on a thread (specification 3.1.7). A load finds the thread and checks the
+ * caller's rights. The ctxsw thread of each of its CPUs prepares what the PMCs require. Then the
+ * load follows the thread and checks the rights again, as the thread may have executed a program
+ * meanwhile. The checks run on the workqueue, as they read /proc.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/open_files.h"
 #include "daemon/task/task_registry_i.h"
 
-/* Of a user's context: a ctxsw thread calibrates all of them at once. */
+/* Most event sets in a non-root user's context: a ctxsw thread calibrates all of them at once. */
 enum { LOAD_SETS_MAX = 256 };
 
 /* One asynchronous load: CPUs are prepared one after another. */
@@ -20,21 +20,21 @@ struct task_load_op {
 	struct task_registry *reg;
 	struct ctxsw_prepare_req prepare;
 	struct tracer_attach attach;
-	struct task_event attached; /* it is done */
+	struct task_event attached; /* the tracer has finished the attach */
 	struct job *job;
-	struct work work;            /* finds the target, and checks it again at last */
-	int checked;                 /* what it returned; the error is the job's */
+	struct work work;            /* finds the target; later, checks it again */
+	int checked;                 /* result of work; the error is in job->err */
 	struct requester *requester; /* a reference */
 	struct target target;
-	struct task_joining joining; /* of other threads of the process */
-	struct cpus cpus;            /* that get ctxsw threads */
-	unsigned cpu;                /* being prepared */
+	struct task_joining joining; /* for the other threads of the process */
+	struct cpus cpus;            /* CPUs that get ctxsw threads */
+	unsigned cpu;                /* the CPU that is being prepared */
 	bool active;                 /* see task_load_is_active() */
-	unsigned uid;                /* of the context, which may be gone at the end */
-	struct job own; /* what a worker executes: the load, and if need be its undoing */
+	unsigned uid;                /* the context's, as the context may be gone at the end */
+	struct job own; /* for a worker: the load and, if it fails later, its undoing */
 };
 
-/* A context that is loaded holds no descriptor of its requester. */
+/* Drops the requester's descriptors, as a loaded context holds none. */
 static void load_free(struct task_load_op *op)
 {
 	if (op->requester)
@@ -68,9 +68,10 @@ static int load_init_ctxsw(struct task_registry *reg, struct err *e)
 }
 
 /*
- * @cpumask: the listed CPUs, or all that exist, as the thread's affinity may change; @covered:
- * those of them that are online. @cpus get ctxsw threads: those in @covered, or all that are online
- * if the thread is not traced, as then only a ctxsw thread reports its end.
+ * Finds three sets of CPUs. @cpumask: the listed CPUs, or all that exist, as the thread's affinity
+ * may change. @covered: those in @cpumask that are online. @cpus: those that get ctxsw threads.
+ * These are the CPUs in @covered or, if the thread is not traced, all that are online, as then only
+ * a ctxsw thread reports its end.
  */
 static int load_find_cpus(struct task_registry *reg, const struct command *cmd,
 	struct cpus *cpumask, struct cpus *covered, struct cpus *cpus, struct err *e)
@@ -142,7 +143,7 @@ static int load_check_loaded(
 		task->ec->name, task->ec->uid);
 }
 
-/* The load is answered. Its task_ctx, if there is one, is the caller's to end. */
+/* Answers the load. The caller ends its task_ctx, if there is one. */
 static void load_answer(struct task_registry *reg, struct task_load_op *op, int rc)
 {
 	struct job *job = op->job;
@@ -162,8 +163,8 @@ static void load_finish(struct task_registry *reg, struct task_load_op *op, int 
 	task_ctx_loaded(reg, task, rc);
 }
 
-/* The thread that had this id has vanished, while another thread of its process, which is followed,
- * has executed a program. */
+/* ESRCH: the thread has vanished, as another followed thread of its process has executed a program.
+ */
 static int load_check_id(const struct task_ctx *task, struct err *e)
 {
 	return task->tid ? 0
@@ -172,7 +173,7 @@ static int load_check_id(const struct task_ctx *task, struct err *e)
 				   "load again");
 }
 
-/* In another thread. */
+/* Runs in a thread of the workqueue. */
 static void load_check_target(struct work *w)
 {
 	struct task_load_op *op = container_of(w, struct task_load_op, work);
@@ -190,8 +191,8 @@ static int load_start_work(struct task_load_op *op, void (*run)(struct work *w),
 	return op->reg->ops->work(op->reg->arg, &op->work, e);
 }
 
-/* Checks a thread that is followed, or open, by now. Before that, it may have ended and its id
- * been reused, or have executed a program that the caller may not trace. @done ends the check. */
+/* Checks a thread that is followed or open by now. Before that, it may have ended and its id been
+ * reused, or it may have executed a program that the caller may not trace. @done ends the check. */
 static int load_begin_check(struct task_load_op *op, void (*done)(struct work *w))
 {
 	return load_start_work(op, load_check_target, done, &op->job->err);
@@ -206,7 +207,7 @@ static int load_end_check(struct task_load_op *op)
 	return op->checked < 0 ? op->checked : job_begin(op->job);
 }
 
-/* The command keeps the number of the process, which ctl shows. */
+/* The command keeps the id of the process, which ctl shows. */
 static int load_core(struct task_registry *reg, struct task_load_op *op, struct task_ctx *task)
 {
 	struct job *job = op->job;
@@ -219,7 +220,8 @@ static int load_core(struct task_registry *reg, struct task_load_op *op, struct 
 	return rc;
 }
 
-/* The number of a process is that of its first thread. */
+/* Adds a note if the load counts one thread of several: the id of a process is that of its first
+ * thread. */
 static void load_note_threads(struct task_load_op *op)
 {
 	unsigned n = target_threads(&op->target);
@@ -235,7 +237,7 @@ static void load_note_threads(struct task_load_op *op)
 			op->target.named, load->inherit ? " follow" : "");
 }
 
-/* The threads are attached, and all others of the process have contexts. */
+/* 0: the threads are attached, and all others of the process have contexts. */
 static int load_check_threads(
 	const struct task_load_op *op, const struct task_ctx *task, struct err *e)
 {
@@ -286,8 +288,8 @@ static void load_checked_active(struct work *w)
 	load_finish(op->reg, op, 0);
 }
 
-/* The thread is open, and cannot be mistaken for another one any more. A context whose load has
- * failed was taken from its worker before this. */
+/* The thread is open, and can no longer be mistaken for another one. If the load has failed, the
+ * context was taken from its worker before this. */
 static void load_executed(struct job *own)
 {
 	struct task_load_op *op = container_of(own, struct task_load_op, own);
@@ -324,7 +326,7 @@ static void load_followed(struct task_registry *reg, struct task_load_op *op, in
 		load_note_threads(op);
 		task_ctx_kick(reg, task);
 	} else if (task->traced) {
-		/* By an exec, it may have the id of its process by now. */
+		/* After an exec, it may have the id of its process by now. */
 		task_detach(reg, task->tid ? task->tid : tid);
 	}
 	if (rc < 0)
@@ -361,7 +363,7 @@ static int load_follow_slot(
 	return rc;
 }
 
-/* The thread is traced, unless the load asks for no tracing. */
+/* Called when the thread is traced, or at once if the load asks for no tracing. */
 static void load_follow(struct task_registry *reg, struct task_load_op *op)
 {
 	struct task_ctx *task = op->job->ec->task;
@@ -389,7 +391,7 @@ static void load_handle_attached(struct task_registry *reg, struct task_event *e
 	load_follow(reg, op);
 }
 
-/* In the tracer's thread. */
+/* Runs in the tracer's thread. */
 static void load_attached(struct tracer_attach *attach)
 {
 	struct task_load_op *op = container_of(attach, struct task_load_op, attach);
@@ -444,7 +446,7 @@ static void load_prepared(struct task_registry *reg, struct task_event *event)
 	load_finish(reg, op, req->rc);
 }
 
-/* Of a thread that the tracer cannot have now. */
+/* EAGAIN: the tracer cannot attach to the thread now. */
 static int load_check_attachable(struct task_registry *reg, const struct target *t, struct err *e)
 {
 	const struct detaching *d = task_detaching(reg, t->tid);
@@ -491,7 +493,8 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	return rc;
 }
 
-/* Takes @op, whose lookup has ended. True in @begun: load_finish() follows. */
+/* Begins the load of @op, whose lookup has ended, and takes @op. True in @begun: load_finish()
+ * follows. */
 static int load_begin(
 	struct task_registry *reg, struct task_load_op *op, bool *begun, struct err *e)
 {
@@ -508,7 +511,7 @@ static int load_begin(
 	detaching = rc == 0 && load_is_traced(&job->cmd.load) ? task_detaching(reg, op->target.tid)
 							      : NULL;
 	if (loaded || detaching) {
-		/* Submitted again, from the start, when the thread is free. */
+		/* The load is submitted again, from the start, when the thread is free. */
 		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);
 		load_free(op);
 		return 0;
@@ -552,7 +555,7 @@ static int load_begin(
 	return 0;
 }
 
-/* A server that writes to users' files in their names must not lend its own permissions. */
+/* EPERM: a server that writes files on behalf of users must not lend them its own permissions. */
 static int load_check_writer(
 	const struct cmd_load *load, const struct credentials *c, struct err *e)
 {
@@ -563,7 +566,7 @@ static int load_check_writer(
 		(unsigned)c->uid, load->fsuid, (unsigned)c->uid);
 }
 
-/* In another thread. */
+/* Runs in a thread of the workqueue. */
 static void load_find_target(struct work *w)
 {
 	struct task_load_op *op = container_of(w, struct task_load_op, work);
@@ -581,7 +584,7 @@ static void load_find_target(struct work *w)
 	op->checked = rc;
 }
 
-/* The context may have been loaded or removed meanwhile: the engine checks that again. */
+/* The context may have been loaded or removed meanwhile, so the engine checks that again. */
 static void load_found(struct work *w)
 {
 	struct task_load_op *op = container_of(w, struct task_load_op, work);

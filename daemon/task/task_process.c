@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The other contexts of a load: of the threads that its process has, and of those that followed
- * threads create. */
+/* The other contexts of a load: those of threads that its process has, and of threads and processes
+ * that followed threads create. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,7 +21,8 @@ void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from)
 	task->requester->refs++;
 }
 
-/* Does nothing if it is being destroyed already. Without memory, an empty context remains. */
+/* Does nothing if @child is being destroyed already. If there is no memory, an empty context
+ * remains. */
 void task_destroy_child(struct task_registry *reg, struct engine_ctx *child)
 {
 	struct job *job = child && !child->destroying ? calloc(1, sizeof(*job)) : NULL;
@@ -59,8 +60,8 @@ int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struc
 	return 0;
 }
 
-/* It may end before the scheduler follows it. The id of a thread that has ended may be another's,
- * which the scheduler must not follow. */
+/* Follows the thread, unless it ends before that, which is no error. The id of a thread that has
+ * ended may be that of another one, which the scheduler must not follow. */
 static int process_follow(
 	struct task_registry *reg, struct task_ctx *task, bool ended, struct err *e)
 {
@@ -86,7 +87,7 @@ static int process_load_slot(
 	return task_ctx_load(reg, task, &load, NULL, e);
 }
 
-/* The root is in no registers yet, so the session thread reads it. */
+/* The root is not in the registers yet, so the session thread can read it. */
 int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
 	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e)
 {

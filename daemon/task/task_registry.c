@@ -126,7 +126,7 @@ struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid)
 	return node ? container_of(node, struct task_ctx, tid_node) : NULL;
 }
 
-/* What is not traced may have ended long ago, and keeps its number as a name. */
+/* A thread that is not traced may have ended long ago; its context keeps the id as a name. */
 static void registry_unhash(struct task_registry *reg, struct task_ctx *task)
 {
 	if (!task->hashed)
@@ -137,8 +137,8 @@ static void registry_unhash(struct task_registry *reg, struct task_ctx *task)
 		task->tid = 0;
 }
 
-/* Not that of thread @tid, but of an earlier one with this number. If that cannot be said, it is
- * the same: two contexts on one thread would take its switches from each other. */
+/* True if @task is the context of an earlier thread with the id @tid. False in doubt, as two
+ * contexts on one thread would take its switches from each other. */
 static bool registry_is_earlier(const struct task_ctx *task, pid_t tid)
 {
 	CLEANUP_CLOSE int dir = -1;
@@ -177,7 +177,8 @@ void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t ti
 		worker_set_tid(task->worker, tid);
 }
 
-/* In turn, so that a slot stays unused for as long as possible: see sched.h. 0: none is free. */
+/* A free slot; 0: there is none. Slots are used in turn, so that a slot stays unused for as long as
+ * possible: see sched.h. */
 static unsigned registry_free_slot(struct task_registry *reg)
 {
 	for (unsigned i = 1; i < SCHED_SLOTS; i++) {
@@ -188,7 +189,7 @@ static unsigned registry_free_slot(struct task_registry *reg)
 	return 0;
 }
 
-/* The slot may belong to another thread by now, which is alive. */
+/* By now, the slot may belong to another thread, which is alive. */
 static void registry_slot_died(struct task_registry *reg, struct task_event *event)
 {
 	struct task_slot *s = container_of(event, struct task_slot, death_event);
@@ -292,7 +293,7 @@ static void registry_submit_loads(struct task_registry *reg, struct link *waitin
 		reg->ops->submit(reg->arg, job);
 }
 
-/* With the last context, the ctxsw threads end. The scheduler's BPF programs remain: they take long
+/* The ctxsw threads end with the last context. The scheduler's BPF programs remain: they take long
  * to load, and return at once while no thread is followed. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task)
 {
@@ -490,8 +491,8 @@ static bool registry_is_for_all(enum cmd_verb verb)
 	return verb == CMD_START || verb == CMD_STOP || verb == CMD_UNLOAD;
 }
 
-/* A context whose registers are the thread's own only counts, and nothing finds its overflows in
- * time to notify them: see ctx_only_counts(). */
+/* EBUSY: the write adds notify. A context with registers of its own only counts, and nothing would
+ * find its overflows in time to notify them: see ctx_only_counts(). */
 static int registry_check_notify(struct cmd_reg *r, struct err *e)
 {
 	bool written = r->pmd ? !(r->keep & PMD_NOTICE) : r->confer & PMD_NOTICE;
@@ -541,7 +542,7 @@ void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)
 {
 	struct task_ctx *task = ec->task;
 
-	/* After its end, its id may have been reused. */
+	/* Once the thread has ended, its id may have been reused. */
 	if (task->traced && task->tid && !task->exited && !task_ctx_is_dead(reg, task))
 		task_detach(reg, task->tid);
 	if (!task->worker)

@@ -18,8 +18,8 @@ struct task_registry_ops {
 	void (*submit)(void *arg, struct job *job);
 	/* Submits the requeued jobs of @ec. */
 	void (*resubmit)(void *arg, struct engine_ctx *ec);
-	/* A load that waits may go on: no thread is followed any more, and all registers are
-	 * restored; or those of a CPU that was asked for are. */
+	/* Submits the loads that wait for registers: no thread is followed any more and all
+	 * registers are restored, or the registers of a requested CPU are. */
 	void (*resubmit_loads)(void *arg);
 	/* Ends a worker that has executed its last job. */
 	void (*retire)(void *arg, struct worker *w);
@@ -27,18 +27,19 @@ struct task_registry_ops {
 	int (*work)(void *arg, struct work *w, struct err *e);
 };
 
-/* Opens nothing: that is for the first load. -ENOMEM. */
+/* Opens nothing; the first load does. -ENOMEM. */
 int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
 	struct budget *budget, const struct task_registry_ops *ops, void *arg,
 	struct task_registry **out, struct err *e);
-/* At the daemon's end: submits loads that wait for a thread to be detached, or for other loads. */
+/* Submits the loads that wait for a thread to be detached or for other loads, when the daemon shuts
+ * down. */
 void task_registry_stop_waiting(struct task_registry *reg);
-/* Ends the tracer of an idle registry. Only events that were sent before may follow. */
+/* Ends the tracer of an idle registry. Only events that were sent before may still arrive. */
 void task_registry_stop(struct task_registry *reg);
 void task_registry_free(struct task_registry *reg);
 
 /*
- * Starts to load a context on a thread. 0: job->done() follows; from then on its engine_ctx has a
+ * Starts loading a context on a thread. 0: job->done() follows; from then on its engine_ctx has a
  * task_ctx, and its commands go to task_submit(). Errors: those of target.h, sched.h, tracer.h and
  * ctxsw.h; EBUSY: the thread is followed already; ENXIO: none of its CPUs is online.
  */
@@ -52,7 +53,7 @@ void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
 
 /* Any context on a thread; NULL: none. */
 struct engine_ctx *task_any(const struct task_registry *reg);
-/* Its thread's number; 0: another thread has that by now. */
+/* The id of the context's thread; 0: another thread has the id by now. */
 int task_tid(const struct task_ctx *task);
 /* Calls @fn for each context on a thread. */
 void task_each(const struct task_registry *reg,
@@ -60,19 +61,20 @@ void task_each(const struct task_registry *reg,
 /* No threads are followed, and no ctxsw thread runs. */
 bool task_idle(const struct task_registry *reg);
 
-/* Events may come that a client waits for. */
+/* Events that a client waits for may still come. */
 bool task_expects_events(const struct task_registry *reg);
 
 /*
- * Gives the registers of @cpu to a context of @uid that is to be loaded there. False: its ctxsw
- * thread has yet to restore them; resubmit_loads() follows. Contexts of threads that run there
- * lose their counts until task_return_cpu(). The registry is idle, or has contexts.
+ * Gives the registers of @cpu to a context of @uid that is about to be loaded there. False: the
+ * CPU's ctxsw thread has yet to restore them; resubmit_loads() follows. Contexts on threads that
+ * run there lose their counts until task_return_cpu(). Call it only while the registry is idle or
+ * has contexts.
  */
 bool task_take_cpu(struct task_registry *reg, unsigned cpu, unsigned uid);
 void task_return_cpu(struct task_registry *reg, unsigned cpu);
-/* A load on a thread that has passed its checks, and that ctxsw threads would carry out. */
+/* @job is a load on a thread that has passed its checks and that ctxsw threads would carry out. */
 bool task_load_takes_cpus(const struct task_registry *reg, struct job *job);
-/* task_take_cpu() has, or would have, returned true, and task_return_cpu() was not called. */
+/* task_take_cpu() has returned true, or would now, and task_return_cpu() was not called since. */
 bool task_has_given_cpu(const struct task_registry *reg, unsigned cpu);
 
 /* @cpu has a ctxsw thread. */

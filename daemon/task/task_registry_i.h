@@ -2,11 +2,11 @@
 /*
  * The session thread's side of following threads, from the bottom up: loads that wait for others
  * (load_queue.c), long work in turns (task_work.c), commands for all threads of a load
- * (task_for_all.c), CPUs that threads give up
- * (task_cpus.c), users' switch budgets (task_budget.c), the registry and commands
- * (task_registry.c), contexts with registers of their own (task_active.c), following a thread and
- * giving up its slot to the ctxsw threads (task_attach.c), what the tracer reports (task_follow.c),
- * and loading (task_load.c). A file calls only those before it.
+ * (task_for_all.c), CPUs that threads give up (task_cpus.c), users' switch budgets (task_budget.c),
+ * the registry and commands (task_registry.c), contexts with registers of their own
+ * (task_active.c), following a thread and handing its slot to the ctxsw threads (task_attach.c),
+ * reports of the tracer (task_follow.c), and loading (task_load.c). A file calls only those before
+ * it.
  */
 #ifndef TASK_TASK_REGISTRY_I_H
 #define TASK_TASK_REGISTRY_I_H
@@ -18,11 +18,11 @@
 #include "daemon/percpu/workqueue.h"
 #include "daemon/task/task_registry.h"
 
-/* A thread that the tracer is detaching: until then it cannot be attached again. */
+/* A thread that the tracer is detaching. It cannot be attached again before that is done. */
 struct detaching {
 	pid_t tid;
-	bool late;                  /* it may take for ever: loads do not wait */
-	struct queue waiting_loads; /* jobs to submit then */
+	bool late;                  /* the detach may never end: loads do not wait for it */
+	struct queue waiting_loads; /* jobs to submit when it is detached */
 	struct list_head link;      /* task_registry.detaching */
 	struct hash_node tid_node;  /* task_registry.detaching_by_tid */
 };
@@ -33,126 +33,130 @@ struct task_registry {
 	struct ctxsw_shared shared;
 	const struct task_registry_ops *ops;
 	void *arg;
-	struct executor x;      /* for contexts that are not the ctxsw threads' yet */
+	struct executor x;      /* for contexts that ctxsw threads do not own yet */
 	struct list_head tasks; /* all task_ctx */
 	struct hash by_tid;
 	unsigned next_slot;
 	struct list_head budgets; /* all struct switch_budget */
-	unsigned taker_serial;    /* of the newest taker of any CPU */
+	unsigned taker_serial;    /* serial of the newest taker of any CPU */
 	struct list_head detaching;
 	struct hash detaching_by_tid;
 	struct list_head load_queues;
-	/* The load that is submitted again, as its lookup has ended. */
+	/* The load that is being submitted again because its lookup has ended. */
 	struct task_load_op *looked_up;
 	unsigned for_all_count;      /* commands for all threads of a load */
-	unsigned workers;            /* those of all engine_ctx on threads */
-	struct list_head work_users; /* users with work that waits */
-	struct task_event next_work; /* is sent while there are any */
+	unsigned workers;            /* sum of engine_ctx.workers of all contexts on threads */
+	struct list_head work_users; /* users with waiting work */
+	struct task_event next_work; /* under way while work_users is not empty */
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
 
-/* 1: @job is to be loaded now, which load_queue_next() ends. 0: it is submitted again later, when
- * an earlier load of its context's owner has ended. ENOMEM. */
+/* Enters a load in its user's queue. 1: load @job now, and call load_queue_next() when it has
+ * ended. 0: @job is submitted again later, when an earlier load of its context's owner has ended.
+ * ENOMEM. */
 int load_queue_enter(struct task_registry *reg, struct job *job, struct err *e);
-/* Has the next load of @uid begin later. */
+/* Sends the event that begins the next load of @uid. */
 void load_queue_next(struct task_registry *reg, unsigned uid);
-/* Submits all that wait. */
+/* Submits all waiting loads. */
 void load_queues_stop(struct task_registry *reg);
 void load_queues_free(struct task_registry *reg);
 
 void task_work_init(struct task_registry *reg);
 void task_work_free(struct task_registry *reg);
-/* Does the first parts of @w, work of @uid, unless others of this user wait; and the rest later. */
+/* Does the first parts of @w for @uid now and the rest later. If other work of this user is
+ * waiting, does all of it later. */
 void task_work_begin(struct task_registry *reg, unsigned uid, struct task_work *w);
-/* Does all of it later. */
+/* Does all parts of @w later. */
 void task_work_add(struct task_registry *reg, unsigned uid, struct task_work *w);
 
-/* Submits a copy of @job to the other threads of the load of @root, and then posts @job: long work.
- * Meanwhile, other commands for @root wait in requeued. */
+/* Submits a copy of @job to each other thread of the load of @root, as long work (task_work.c), and
+ * then posts @job. Meanwhile, other commands for @root wait in requeued. */
 void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct job *job);
-/* Has the worker of @task, or a ctxsw thread, execute @job, even while it is loading. */
+/* Posts @job to the worker of @task or to a ctxsw thread, even while @task is loading. */
 void task_post(struct task_registry *reg, struct task_ctx *task, struct job *job);
 
-/* The budget of @uid, with a reference. NULL: no memory. */
+/* Returns the budget of @uid with a new reference. NULL: no memory. */
 struct switch_budget *task_budget_get(struct task_registry *reg, unsigned uid);
 /* @b may be NULL. */
 void task_budget_put(struct switch_budget *b);
 void task_budgets_free(struct task_registry *reg);
 
-/* EBUSY: those of @cpus that thread @tid may run on are all taken. */
+/* EBUSY: all of @cpus on which thread @tid may run are taken. */
 int task_check_taken(
 	const struct task_registry *reg, pid_t tid, const struct cpus *cpus, struct err *e);
 
 /* The task_ctx of thread @tid, or NULL. */
 struct task_ctx *task_ctx_find(struct task_registry *reg, pid_t tid);
-/* The same, but not one whose thread has ended, and which is loaded for what that has created:
- * another thread has the number by now. */
+/* Like task_ctx_find(), but skips a context whose thread has ended, and which stays loaded for what
+ * that thread has created: another thread has the id by now. */
 struct task_ctx *task_ctx_find_same(struct task_registry *reg, pid_t tid);
-/* Makes one for @ec, with a slot, but not loaded. ENOMEM, ENOSPC. */
+/* Makes a task_ctx for @ec, with a slot but not loaded yet. ENOMEM, ENOSPC. */
 int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
 	struct err *e);
-/* The same without slot or worker. ENOMEM. */
+/* Makes a task_ctx without slot or worker. ENOMEM. */
 int task_ctx_add(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, struct task_ctx **out,
 	struct err *e);
-/* The same with a worker instead of a slot: the backend opens threads. ENOMEM, EAGAIN. */
+/* Makes a task_ctx with a worker instead of a slot, for a backend that opens threads. ENOMEM,
+ * EAGAIN. */
 int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct task_ctx **out, struct err *e);
-/* One for another thread of the load of @from, with a worker or a slot as that has. ENOSPC: its
- * user has too many workers; ENOMEM, EAGAIN. */
+/* Makes a task_ctx for another thread of the load of @from, with a worker or a slot as @from has.
+ * ENOSPC: its user has too many workers; ENOMEM, EAGAIN. */
 int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	const struct task_ctx *from, struct task_ctx **out, struct err *e);
-/* Has the worker of @task, which is traced and loading, load or start it for the load's requester,
- * before the commands that wait. @done is called by the session thread, and frees @task if the load
- * has failed. */
+/* Posts a load or start of @task, which is traced and loading, to its worker, with the rights of
+ * the load's requester and before the commands that wait. The session thread calls @done, which
+ * frees @task if the load has failed. */
 void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_end end,
 	struct job *own, void (*done)(struct job *own));
 void task_post_start(struct task_registry *reg, struct task_ctx *task, struct job *own,
 	void (*done)(struct job *own));
-/* Charges the user of @ec for the memory of its worker's interrupts, instead of what it was charged
- * for before. ENOMEM. */
+/* Charges the user of @ec for the memory of its worker's interrupts, in place of the previous
+ * charge. ENOMEM. */
 int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e);
-/* The same, and for a worker. */
+/* Charges the user of @ec for a worker and the memory of its interrupts. ENOMEM. */
 int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct err *e);
 void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec);
-/* Notes how many threads and descriptors the load of @job on @target may take, the latter as a
- * number of workers. */
+/* Sets how many threads and descriptors the load of @job on @target may take; descriptors are
+ * expressed as a number of workers. */
 void task_measure(struct job *job, const struct target *target);
 /*
- * The registers are to be the thread's own: nothing is done at its switches. The context only
- * counts, or samples by interrupts, on all CPUs, and there are workers for all threads of the load.
- * The tracer reports the end, or without one the registers do.
+ * True if the load gives threads registers of their own, so that nothing is done at context
+ * switches. The context must only count, or sample by interrupts, on all CPUs, and there must be
+ * workers for all threads of the load. The end of a thread is reported by the tracer or, without
+ * one, by the registers.
  */
 bool task_load_is_active(const struct task_registry *reg, const struct job *job);
-/* EOPNOTSUPP, EINVAL, ENOSPC: @job is a load with inherit, which is not possible. */
+/* EOPNOTSUPP, EINVAL, ENOSPC: @job is a load with inherit that is not possible. */
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e);
-/* Frees it, and submits the loads that wait for it. */
+/* Frees @task, and submits the loads that wait for it. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
-/* After an exec that changed the thread's id. */
+/* Changes the thread id of @task, after an exec that changed it. */
 void task_ctx_set_tid(struct task_registry *reg, struct task_ctx *task, pid_t tid);
 
-/* For any thread. -ENOMEM, -ESRCH, -EPERM. */
+/* Reads the credentials of the requester of @load. Any thread. -ENOMEM, -ESRCH, -EPERM. */
 int requester_new(struct requester **out, struct job *load, struct err *e);
 void requester_unref(struct requester *p);
 
-/* Has the ctxsw threads of all covered CPUs check what runs there. */
+/* Makes the ctxsw threads of all CPUs that cover @task check what runs there. */
 void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task);
-/* Has CMD_END submitted, once: the thread has ended or may not be followed any more. */
+/* Schedules one CMD_END: the thread has ended or may not be followed any more. */
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task);
 /* The scheduler has seen the thread end, or revoked it. */
 bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task);
 
 /* Detaches a thread. */
 void task_detach(struct task_registry *reg, pid_t tid);
-/* Its record while that takes, or NULL. */
+/* The record of thread @tid while it is being detached, or NULL. */
 struct detaching *task_detaching(struct task_registry *reg, pid_t tid);
-/* After an exec that changed the thread's id. */
+/* Changes the thread id of @d, after an exec that changed it. */
 void task_detaching_set_tid(struct task_registry *reg, struct detaching *d, pid_t tid);
 /* Ends the record, and submits the loads that wait for it. */
 void task_detached(struct task_registry *reg, struct detaching *d);
 
-/* Refuses the loads that wait for it, and later ones. */
+/* Refuses the loads that wait for @d, and later loads on its thread. */
 void task_detach_late(struct detaching *d);
-/* EAGAIN, for a thread that is detached late. */
+/* Fails with EAGAIN: the detach of thread @tid is late. */
 int task_refuse_late(pid_t tid, struct err *e);
 
 /* done() of commands without a client. */
@@ -163,11 +167,11 @@ int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct 
 
 unsigned task_first_cpu(const struct cpus *cpus);
 
-/* What those of @cpus have in common whose PMU is known; NULL: all CPUs have the same PMU. */
+/* What those PMUs of @cpus that are known have in common; NULL: all CPUs have the same PMU. */
 const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus);
 
 /*
- * Following takes two steps; if one fails, the thread is not followed, and its context as it was.
+ * Following takes two steps. If one fails, the thread is not followed and its context is unchanged.
  * task_ctx_follow() follows the thread in the scheduler; the tracer has attached to it by then.
  * task_ctx_load() executes @load, and @start unless it is NULL, on the context, which no other
  * thread owns, and hands the slot to the ctxsw threads.
@@ -175,27 +179,28 @@ const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus);
 int task_ctx_follow(struct task_registry *reg, struct task_ctx *task, struct err *e);
 int task_ctx_load(struct task_registry *reg, struct task_ctx *task, struct command *load,
 	struct command *start, struct err *e);
-/* Makes a task_ctx of a context for another thread of the load of @from. */
+/* Gives @task, for another thread of the load of @from, what all threads of a load share. */
 void task_ctx_inherit(struct task_ctx *task, const struct task_ctx *from);
 /* Submits CMD_DESTROY for a context that no request has seen. */
 void task_destroy_child(struct task_registry *reg, struct engine_ctx *child);
-/* The same for all contexts of a load but the one that was loaded. */
+/* Submits CMD_DESTROY for all contexts of a load except the one that was loaded. */
 void task_destroy_children(struct task_registry *reg, struct engine_ctx *root);
-/* Makes a context, which is loading, for thread @tid of the process that @root is being loaded on;
- * task_load_join() or task_end_join() follows. */
+/* Makes a context in the loading phase for thread @tid of the process on which @root is being
+ * loaded. task_load_join() or task_end_join() must follow. */
 int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct task_ctx **out,
 	struct err *e);
-/* Loads it on the thread. One that has @ended gets it for those that it has created, whose clone
- * events follow. 1: its worker does it, and @done is called. */
+/* Loads @task on thread @tid. A thread that has @ended gets its context for the threads that it has
+ * created, whose clone events follow. 1: the worker does it, and @done is called. */
 int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
 	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e);
-/* @rc is that of the load. If it has failed, @task is freed. */
+/* @rc is the result of the load. If that has failed, @task is freed. */
 void task_end_join(struct task_registry *reg, struct task_ctx *task, int rc);
 
-/* Ends the loading phase, in which commands wait. @rc < 0: it has failed, and @task is freed. */
+/* Ends the loading phase, in which commands wait. @rc < 0: the load has failed, and @task is freed.
+ */
 void task_ctx_loaded(struct task_registry *reg, struct task_ctx *task, int rc);
 
-/* What the tracer calls, with the registry as argument. */
+/* The tracer's callbacks; their argument is the registry. */
 extern const struct tracer_ops task_tracer_ops;
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Long work of the session thread: what it has to do for each of many threads. A load may have
- * thousands of them, and they may all end at once. So users take turns, each turn does a limited
+ * Long work of the session thread: work that has a part for each of many threads. A load may have
+ * thousands of threads, and they may all end at once. So users take turns, each turn does a limited
  * number of parts, and requests are served between two turns.
  */
 #include <limits.h>
@@ -9,9 +9,9 @@
 
 #include "daemon/task/task_registry_i.h"
 
-enum { WORK_PARTS = 128 }; /* of a turn */
+enum { WORK_PARTS = 128 }; /* per turn */
 
-/* A user with work that waits. */
+/* A user with waiting work. */
 struct work_user {
 	struct list_head link; /* task_registry.work_users */
 	struct list_head works;
@@ -28,7 +28,7 @@ static struct work_user *work_user_find(struct task_registry *reg, unsigned uid)
 	return NULL;
 }
 
-/* The event is under way while the list has an entry. */
+/* The event is under way while the list is not empty. */
 static struct work_user *work_user_new(struct task_registry *reg, unsigned uid)
 {
 	struct work_user *u = calloc(1, sizeof(*u));
@@ -77,7 +77,7 @@ void task_work_init(struct task_registry *reg)
 	reg->next_work.handle = work_handle_next;
 }
 
-/* Without memory, all is done at once. */
+/* If there is no memory, all parts are done at once. */
 void task_work_add(struct task_registry *reg, unsigned uid, struct task_work *w)
 {
 	struct work_user *u = work_user_find(reg, uid);
