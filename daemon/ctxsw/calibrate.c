@@ -4,7 +4,7 @@
 
 #include "daemon/ctxsw/ctxsw_i.h"
 
-enum { CALIBRATE_RUNS = 8 }; /* the least counts */
+enum { CALIBRATE_RUNS = 8 }; /* the minimum is used */
 
 static int calibrate_write_regs(
 	struct ctxsw_thread *ct, struct cmd_reg *regs, unsigned n, struct err *e)
@@ -19,7 +19,7 @@ static int calibrate_write_regs(
 	return ctxsw_exec_cpu_ctx(ct, &write, e);
 }
 
-/* @set NULL: their defaults, which reserve nothing. */
+/* Writes the PMCs of @set or, if it is NULL, their defaults, which reserve nothing. */
 static int calibrate_write_pmcs(struct ctxsw_thread *ct, const struct evtset *set, struct err *e)
 {
 	const struct pmu *pmu = ct->shared->be->pmu;
@@ -59,7 +59,7 @@ static int calibrate_start_over(struct ctxsw_thread *ct, struct err *e)
 	return rc < 0 ? rc : ctxsw_load_cpu_ctx(ct, e);
 }
 
-/* Keeps in @least what switching in and out, with no thread in between, adds to each counter. */
+/* Lowers @least to what switching in and out, with no thread in between, adds to each counter. */
 static void calibrate_once(struct ctxsw_thread *ct, uint64_t least[PMU_MAX_PMDS])
 {
 	struct evtset *set = ct->cpu_ctx.active;
@@ -122,7 +122,8 @@ static int calibrate_set(
 	return 0;
 }
 
-/* Reserves what the sets of @ctx need, tries it, and calibrates what is not yet. */
+/* Reserves what the sets of @ctx need, tries it, and calibrates the sets that are not yet
+ * calibrated. */
 static int calibrate_sets(struct ctxsw_thread *ct, struct context *ctx, struct err *e)
 {
 	bool reserved = ctx_has_reserved(ctx, &ct->cpu_ctx.own);

@@ -17,8 +17,8 @@ void ctxsw_set_normal(void)
 	pthread_setschedparam(pthread_self(), SCHED_OTHER, &param);
 }
 
-/* Pins the thread after it has become SCHED_FIFO: an ordinary thread may not run there for seconds.
- */
+/* Pins the thread after it has become SCHED_FIFO: on a busy CPU, an ordinary thread may not run for
+ * seconds. */
 static int ctxsw_cpu_pin(struct ctxsw_thread *ct, struct err *e)
 {
 	int rc;

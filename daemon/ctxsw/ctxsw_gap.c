@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long gaps in the counts of a thread are (CTX_GAPS): the CPU time that it had, by the
- * scheduler's own sum, while its context was not in the registers, or not it alone was counted.
+ * The length of gaps in the counts of a thread (CTX_GAPS): the CPU time that the scheduler says it
+ * had while its context was not in the registers, or while other threads were counted as well.
  */
 #include "base/cleanup.h"
 #include "daemon/authz/proc.h"
@@ -26,12 +26,14 @@ void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task
 {
 	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
 
-	/* What it ran while this thread had to wait is a gap that is not open yet. */
+	/* Time that it ran while the ctxsw thread had to wait belongs to a gap that is not open
+	 * yet. */
 	if (!task->ec->ctx.gap.open && !ctxsw_load_word(&s->stalled))
 		task->counted_until = s->runtime_out;
 }
 
-/* The sum is read first: what was seen to have left by then has left with as much. */
+/* Reads the CPU time first: if the BPF program has seen the thread leave by then, runtime_out is at
+ * least as much. */
 void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task)
 {
 	const struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);

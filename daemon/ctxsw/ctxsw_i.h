@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ctxsw thread's files, from the bottom up: its inbox (ctxsw_inbox.c), what executes while
+ * A ctxsw thread's files, from the bottom up: its inbox (ctxsw_inbox.c), the code that runs while
  * counters count (run_window.c), opening the CPU (ctxsw_cpu.c), reserving and calibrating registers
  * (calibrate.c), gaps (ctxsw_gap.c), task slots (task_slot.c), commands (ctxsw_job.c), restoring
  * and saving contexts (ctxsw_switch.c), and its main loop (ctxsw_thread.c). A file calls only those
@@ -45,8 +45,9 @@ struct ctxsw_thread {
 	atomic_uint orders;        /* ORDER_ bits */
 	struct task_event exit_event;
 	struct sched_cpu *sched_cpu;
-	/* The entry of takers that it has obeyed: unless that is 0, x.cpu is NULL. sched_cpu.taker
-	 * is set before, and cleared when x.cpu is open. Written by the thread itself. */
+	/* The entry of takers that the thread last obeyed. Unless it is 0, x.cpu is NULL.
+	 * sched_cpu.taker is set before it, and cleared when x.cpu is open again. Written by the
+	 * thread itself. */
 	_Atomic(sched_u64) taker;
 	struct task_event given_event;
 	atomic_bool given_sent; /* given_event was sent, and is not handled yet */
@@ -54,22 +55,22 @@ struct ctxsw_thread {
 	/* For the thread itself. Other threads write to fds[FD_WAKEUP]. */
 	struct pollfd fds[NFDS];
 	unsigned nfds;
-	bool offline;                   /* the CPU was, when last checked */
+	bool offline;                   /* the CPU was offline when last checked */
 	uint64_t retry_at;              /* when to check again (CLOCK_MONOTONIC, ns) */
 	bool open;                      /* ctxsw_cpu_open() has succeeded */
 	struct executor x;              /* for this CPU; x.cpu is NULL while it has a taker */
-	struct context cpu_ctx;         /* its reservation is the CPU's */
-	struct sample_tick sample_tick; /* of contexts that sample or notify */
-	bool sampler_failed;            /* opening it did, when last tried */
-	struct task_ctx *active;        /* in the registers; NULL: none */
+	struct context cpu_ctx;         /* holds the CPU's reservation */
+	struct sample_tick sample_tick; /* for contexts that sample or notify */
+	bool sampler_failed;            /* opening the sampler failed when last tried */
+	struct task_ctx *active;        /* the context in the registers; NULL: none */
 	struct ctxsw_fairness fair;
 	struct ctxsw_run run;
 	struct command in, out; /* CMD_SCHED_IN and CMD_SCHED_OUT, made in advance */
 	uint64_t came_at;       /* sched_cpu.ctxsw_at when it last woke */
-	uint64_t charged_until; /* its time up to then was charged, or is not to be */
-	uint64_t leaving_at;    /* of the last charge, if it has saved a context since it woke */
-	uint64_t leaving_ns;    /* from there until it slept, the last time */
-	struct err err;         /* of what no client waits for */
+	uint64_t charged_until; /* time before this is charged, or need not be */
+	uint64_t leaving_at;    /* when ctxsw_charge_last() made the last charge; else 0 */
+	uint64_t leaving_ns;    /* from leaving_at until it slept, as last measured */
+	struct err err;         /* errors that no client waits for */
 };
 
 static inline unsigned ctxsw_load_word(const sched_u32 *word)
@@ -92,7 +93,7 @@ static inline struct task_slot *task_slot_of(const struct ctxsw_thread *ct, unsi
 void ctxsw_kick_cpu(struct ctxsw_thread *ct, unsigned cpu);
 
 /* Starts the counters of the context that was switched in, sleeps for at most @timeout, and stops
- * them. @timeout becomes what is left of it. */
+ * them. Sets @timeout to the time left. */
 long ctxsw_run_window(struct ctxsw_thread *ct, struct timespec *timeout);
 void ctxsw_sched_in(struct ctxsw_thread *ct, struct context *ctx);
 void ctxsw_sched_out(struct ctxsw_thread *ct, struct context *ctx);
@@ -100,16 +101,16 @@ void ctxsw_sched_out(struct ctxsw_thread *ct, struct context *ctx);
 /* Executes a command on cpu_ctx. */
 int ctxsw_exec_cpu_ctx(struct ctxsw_thread *ct, struct command *cmd, struct err *e);
 
-/* For a thread whose CPU is offline. As SCHED_FIFO on another CPU, it would preempt a followed
- * thread there, and its instructions would count for that one. */
+/* Makes the thread SCHED_OTHER while its CPU is offline. As a SCHED_FIFO thread on another CPU, it
+ * would preempt a followed thread there, and its instructions would count for that one. */
 void ctxsw_set_normal(void);
 
 /* ENXIO: offline; EPERM: no SCHED_FIFO; ENOMEM; errors of the backend. */
 int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e);
 void ctxsw_cpu_close(struct ctxsw_thread *ct);
 
-/* The CPU's registers alone, for giving them to a taker and getting them back. Closing restores
- * them. Errors of the backend. */
+/* Open and close the CPU's registers alone, to give them to a taker and get them back. Closing
+ * restores them. Errors of the backend. */
 int ctxsw_cpu_open_registers(struct ctxsw_thread *ct, struct err *e);
 void ctxsw_cpu_close_registers(struct ctxsw_thread *ct);
 
@@ -120,33 +121,35 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct);
 /* Loads cpu_ctx on the CPU. */
 int ctxsw_load_cpu_ctx(struct ctxsw_thread *ct, struct err *e);
 
-/* Opens the ip sampler if @ctx samples or notifies. A context that only notifies does without it if
- * that fails. The sampler ignores the thread that opens it. */
+/* Opens the ip sampler if @ctx samples or notifies. If that fails, a context that only notifies
+ * does without it. The sampler ignores the thread that opens it. */
 int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
 
-/* Reserves all that the sets of @ctx need on this CPU, and calibrates. Errors as ctxsw_prepare_req.
- */
+/* Reserves all that the sets of @ctx need on this CPU, and calibrates them. Errors: those of
+ * ctxsw_prepare_req. */
 int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
-/* Gives registers that other CPUs have, too, back: @ctx is saved, and its thread may go on there.
- */
+/* Gives back registers that are shared with other CPUs: @ctx is saved, and its thread may go on
+ * there. */
 int ctxsw_release_shared(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
-/* Opens the sampler, and tries ctxsw_reserve(): only what other CPUs do not have stays reserved. */
+/* Opens the sampler, and tries ctxsw_reserve(). Registers that are shared with other CPUs do not
+ * stay reserved. */
 int ctxsw_prepare(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
 
-/* Adds what the thread has run since to the gap that is open, as far as the scheduler's program has
- * seen it leave a CPU. */
+/* Adds to the open gap the CPU time that the thread has had since, up to the last time the BPF
+ * program saw it leave a CPU. */
 void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task);
-/* The same up to now, for commands on saved contexts. Opens a gap if the thread has run unseen. */
+/* Adds to the open gap the CPU time that the thread has had up to now, for commands on saved
+ * contexts. Opens a gap if the thread has run unseen. */
 void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task);
-/* The context gets registers, or has been saved: unless a gap is open, none reaches back beyond
- * what the thread has run so far. */
+/* Call it when the context gets registers or has been saved. Unless a gap is open, the next one
+ * begins after what the thread has run so far. */
 void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task);
 
-/* Charges the time since the last call, or since the thread woke, to the user of @task; with NULL,
- * to none. */
+/* Charges the time since the last call, or since the thread woke, to the user of @task; NULL: to no
+ * user. */
 void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task);
-/* The same for what may be the last work before it sleeps, when the context may be gone: charges in
- * advance what sleeping took the last time. */
+/* Like ctxsw_charge(), for what may be the last work before the thread sleeps. As the context may
+ * be gone by then, charges in advance what going to sleep took the last time. */
 void ctxsw_charge_last(struct ctxsw_thread *ct, const struct task_ctx *task);
 /* The thread has woken: charges what it took to start the counters of the active context, and to
  * leave the CPU. */
@@ -158,7 +161,7 @@ int ctxsw_check_budget(const struct ctxsw_thread *ct, const struct task_ctx *tas
 /* True: the user of @task, a running context, has spent the budget. Its counts are lost then. */
 bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task);
 
-/* The context is to be switched in when its thread runs. */
+/* The context must be switched in when its thread runs. */
 static inline bool task_slot_wants_registers(const struct task_ctx *task)
 {
 	return task->ec->ctx.state == CTX_RUNNING && !task->spent_until;
@@ -178,16 +181,16 @@ struct backoff {
 bool backoff_wait(struct backoff *p);
 
 /*
- * Locks the context of a thread that is about to run here. Another owner is saving it, as the
- * thread ran there before. NULL: the thread has moved on, the slot is free, or the owner takes too
- * long.
+ * Locks the context of a thread that is about to run here. If the thread ran elsewhere before, its
+ * owner there is saving it, and this function waits. NULL: the thread has moved on, the slot is
+ * free, or the owner takes too long.
  */
 struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot);
 
 /* Copies what the scheduler knows to the context: the thread id, and reasons for lost counts. */
 void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task);
 
-/* The counts of @ctx are lost, as its thread runs on the CPU of @taker. */
+/* Marks the counts of @ctx as lost, as its thread runs on the CPU of @taker. */
 void task_slot_lose_taken(struct context *ctx, sched_u64 taker);
 
 /* Announces changes of the context. Call it before the slot is released or activated. */
@@ -198,8 +201,8 @@ void task_slot_report_death(struct ctxsw_thread *ct, unsigned slot);
 /* Executes @job here, or posts it to the thread that owns its context. */
 void ctxsw_job_deliver(struct ctxsw_thread *ct, struct job *job);
 
-/* Restores the context of the thread that runs here, if it is followed. If the CPU has a taker, its
- * counts are lost. */
+/* Restores the context of the thread that runs here, if it is followed. If the CPU has a taker, the
+ * thread's counts are lost. */
 void ctxsw_switch_in(struct ctxsw_thread *ct);
 
 /* Saves the active context. The counters are stopped already. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What other threads may ask of a ctxsw thread. */
+/* Requests of other threads to a ctxsw thread. */
 #include <sys/eventfd.h>
 
 #include "daemon/ctxsw/ctxsw_i.h"

@@ -86,8 +86,8 @@ static int job_execute(
 				      : exec_command(&ct->x, &task->ec->ctx, cmd, e);
 }
 
-/* The context has started: its thread may be running on a CPU of its mask where it is not counted.
- */
+/* The context has started. Loses its counts if its thread is running on a CPU of its mask where it
+ * is not counted. */
 static void job_lose_uncounted(const struct ctxsw_thread *ct, const struct task_ctx *task)
 {
 	struct sched_slot *s = sched_slot(ct->shared->sched, task->slot);
@@ -123,8 +123,8 @@ static void job_release_slot(
 	engine_ctx_end_job(job->ec, ct->shared->events, true);
 }
 
-/* A command by which a context goes on that was not counted because its user's budget was spent;
- * but not before the window of that is over. */
+/* Lets a context count again that was not counted because its user's budget was spent: at a write,
+ * start or restart, but not before that window of the budget is over. */
 static void job_renew(struct task_ctx *task, enum cmd_verb verb)
 {
 	if (!task->spent_until || (verb != CMD_WRITE && verb != CMD_START && verb != CMD_RESTART))
@@ -135,7 +135,7 @@ static void job_renew(struct task_ctx *task, enum cmd_verb verb)
 		ctx_lose(&task->ec->ctx, LOST_BUDGET);
 }
 
-/* With the slot locked. */
+/* Call it with the slot locked. */
 static void job_run(struct ctxsw_thread *ct, struct job *job, struct task_ctx *task)
 {
 	struct context *ctx = &job->ec->ctx;

@@ -5,7 +5,7 @@
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
-/* How long the context can run before it needs attention, and which descriptors to poll. */
+/* Sets how long the context can run before it needs attention, and which descriptors to poll. */
 static void ctxsw_set_timeout(struct ctxsw_thread *ct, const struct context *ctx)
 {
 	struct wake wake = ctx_wake(ctx);
@@ -23,8 +23,8 @@ static void ctxsw_set_timeout(struct ctxsw_thread *ct, const struct context *ctx
 		ct->run.timeout.tv_sec = INT32_MAX;
 }
 
-/* CPU time (ns) of the thread before the run that begins now. What it ran before the ctxsw thread
- * did belongs to the run, unless the context was started later. */
+/* The thread's CPU time (ns) before the run that begins now. What it ran before the ctxsw thread
+ * did is part of the run, unless the context was started later. */
 static uint64_t ctxsw_runtime_before(const struct sched_slot *s, const struct task_ctx *task)
 {
 	uint64_t from = task->runtime > s->runtime_in ? task->runtime : s->runtime_in;
@@ -32,8 +32,8 @@ static uint64_t ctxsw_runtime_before(const struct sched_slot *s, const struct ta
 	return from < s->runtime_out ? from : s->runtime_out;
 }
 
-/* Has the registers count for @task. False: they may not, as the CPU is not in its mask, or has a
- * taker, or its user's budget is spent; or the context is not running, or nothing of it counts. */
+/* Restores the context of @task to the registers. False: the CPU is not in its mask or has a taker,
+ * its user's budget is spent, the context is not running, or nothing in it counts. */
 static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 {
 	sched_u64 taker = __atomic_load_n(&ct->sched_cpu->taker, __ATOMIC_RELAXED);
@@ -61,11 +61,12 @@ static bool ctxsw_restore(struct ctxsw_thread *ct, struct task_ctx *task)
 }
 
 /*
- * The context may stay in the registers when its thread gives way to the idle task or a kernel
- * thread. One with a CPU mask may not: on other CPUs, the thread's time is not the context's, and
- * no ctxsw thread is woken to say so. Nor may one that samples or notifies: its overflows are
- * looked for while it is in the registers. The gap that a missed switch opens would be as long as
- * the stay. Threads on other CPUs wait for registers that these share.
+ * True if the context may stay in the registers when its thread gives way to the idle task or a
+ * kernel thread. A context with a CPU mask may not: on other CPUs, the thread's time is not the
+ * context's, and no ctxsw thread is woken to say so. Nor may a context that samples or notifies:
+ * its overflows are looked for while it is in the registers. With CTX_GAPS, the gap that a missed
+ * switch opens would be as long as the stay. Registers that are shared with other CPUs would keep
+ * threads there waiting.
  */
 static bool ctxsw_may_stay(const struct task_ctx *task)
 {
@@ -107,8 +108,8 @@ static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 }
 
 /*
- * Fairness: while this thread runs, the scheduler charges the thread that it runs for. Of many
- * ready threads, it would then pick another, which wakes this thread again, and so on, and none
+ * Fairness: while this thread runs, the scheduler charges the thread for which it runs. With many
+ * ready threads, it would then pick another one, which wakes this thread again, and so on, and none
  * would get to run. So a context that was switched in is pinned, and switched in again, until its
  * thread has run; except if the scheduler picks the same other thread twice in a row, or there were
  * too many deferrals.

@@ -16,7 +16,8 @@
 
 enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
 
-/* Calibrating takes the CPU from all others, as switching does. */
+/* Charges the user for calibrating, which takes the CPU from all other threads, as switching does.
+ */
 static int ctxsw_thread_prepare_task(
 	struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
 {
@@ -204,7 +205,8 @@ int ctxsw_thread_new(
 		return err_set(e, ENOMEM, "no memory for a ctxsw thread");
 	if (ctxsw_thread_init(ct, shared, cpu, e) < 0)
 		return -e->no;
-	/* Pinned before its first instruction, which would count for a thread of another CPU. */
+	/* Pinned before its first instruction, which might otherwise count for a thread of another
+	 * CPU. */
 	rc = thread_start_on(&ct->thread, cpu, ctxsw_thread_main, ct);
 	if (rc == EINVAL)
 		/* The CPU is offline, which the first prepare request will report. */

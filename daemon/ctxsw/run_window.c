@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a ctxsw thread executes in user mode between the register access that starts the counters
- * and the one that stops them is counted: ctxsw_run_window(), which therefore does as little as
- * possible, and the same for any context. As that is constant, it is calibrated once for each
- * configuration of PMCs (calibrate.c), and the core subtracts it.
+ * Code that a ctxsw thread executes in user mode between the register access that starts the
+ * counters and the one that stops them is counted. That code is ctxsw_run_window(), which therefore
+ * does as little as possible, and the same for any context. As its cost is constant, it is
+ * calibrated once for each configuration of PMCs (calibrate.c), and the core subtracts it.
  */
 #include "base/raw_syscall.h"
 #include "daemon/ctxsw/ctxsw_i.h"

@@ -5,12 +5,12 @@
  *   SAVED    in memory; owned by whichever ctxsw thread locks it
  *   LOCKED   owned by a ctxsw thread that is working on it, and will save or activate it soon
  *   ACTIVE   in the registers of a CPU, where its thread runs; owned by that CPU's ctxsw thread.
- *            One that counts at user level only stays there while its thread sleeps, or has just
- *            come to another CPU, as long as no user thread comes to this one
+ *            A context that counts only at user level stays there while its thread sleeps or has
+ *            just come to another CPU, as long as no user thread comes to this one
  *
  * As no ordinary thread preempts ctxsw threads, they may spin on a locked slot. The session thread
- * touches a task_ctx only before it takes its slot and after it has left it, except for the fields
- * that are marked as its own.
+ * touches a task_ctx only before the slot is SAVED for the first time and once it is FREE again,
+ * except for the fields that are marked as its own.
  */
 #ifndef CTXSW_TASK_CTX_H
 #define CTXSW_TASK_CTX_H
@@ -24,7 +24,8 @@
 
 enum slot_state { SLOT_FREE, SLOT_SAVED, SLOT_LOCKED, SLOT_ACTIVE };
 
-/* One for each slot of the scheduler's (sched_shared.h), as long as the registry exists. */
+/* The daemon's part of each slot of the scheduler (sched_shared.h). Lives as long as the registry.
+ */
 struct task_slot {
 	atomic_uint word;              /* slot_word() */
 	atomic_uint missed;            /* enum slot_missed */
@@ -51,8 +52,8 @@ static inline unsigned slot_word_cpu(unsigned word)
 	return word >> 2;
 }
 
-/* The user that threads are followed for. A loaded context and all that are cloned from it share
- * one. The session thread's. */
+/* The user on whose behalf threads are followed. A loaded context and all that are cloned from it
+ * share one. Belongs to the session thread. */
 struct requester {
 	unsigned refs;
 	struct credentials cred;
@@ -64,16 +65,17 @@ struct task_registry;
 
 /* Work of the session thread that takes turns with requests: see daemon/task/task_work.c. */
 struct task_work {
-	/* Does parts of it, and counts *left down by one for each. True: nothing is left of it, and
-	 * it may be gone. False: *left is 0. */
+	/* Does parts of the work, and decrements *left for each. True: the work is done, and @w may
+	 * be freed already. False: *left is 0. */
 	bool (*some)(struct task_registry *reg, struct task_work *w, unsigned *left);
-	struct list_head link; /* among its user's, while it waits */
+	struct list_head link; /* in the list of its user, while it waits */
 };
 
-/* The session thread's. */
+/* The loading of all threads of a process. Belongs to the session thread. */
 struct task_joining {
 	struct err err; /* what went wrong */
-	/* All threads are attached, but some have yet to be handled: it is sent then. */
+	/* Set when all threads are attached but some have yet to be handled: the event is sent
+	 * then. */
 	struct task_event *attached;
 };
 
@@ -81,34 +83,37 @@ struct task_joining {
 
 struct task_ctx {
 	struct engine_ctx *ec;
-	/* It executes the commands, as the backend has opened the thread: there is no slot, and
-	 * what follows up to @budget is not used. NULL: ctxsw threads do. */
+	/* Executes the commands, if the backend has opened the thread: then there is no slot, and
+	 * the fields up to @budget are not used, except @root and @traced. NULL: ctxsw threads
+	 * execute the commands. */
 	struct worker *worker;
-	/* Parent of its descendants in the tree: its own, or that of the thread that was loaded. */
+	/* The context under which descendants' contexts appear in the tree: @ec, or the one that
+	 * was loaded. */
 	struct engine_ctx *root;
 	unsigned slot;
-	/* CPUs on which the thread is to be counted; runs on those without a ctxsw thread are lost
-	 * counts. */
+	/* CPUs on which the thread is counted. If it runs on one without a ctxsw thread, its counts
+	 * are lost. */
 	struct cpus cpumask;
 	/* The load named CPUs. */
 	bool has_cpumask;
 	/* CPUs of the mask that were online at load, so that they have ctxsw threads. */
 	struct cpus covered;
 	bool traced;
-	/* Only the scheduler's program checks what the thread executes: it is not traced. */
+	/* Only the BPF program checks what the thread executes, as it is not traced. */
 	bool check_exec;
-	/* Its thread is stopped for notify_block. The slot owner's. */
+	/* The thread is stopped for notify_block. Belongs to the slot's owner. */
 	bool blocked;
-	/* The thread's runtime_out up to which its context has accounted. RUNTIME_UNKNOWN: counting
-	 * begins when the context is next switched in. The slot owner's. */
+	/* The thread's runtime_out up to which the context has accounted. RUNTIME_UNKNOWN: counting
+	 * begins when the context is next switched in. Belongs to the slot's owner. */
 	uint64_t runtime;
-	/* The thread's CPU time (ns) before which no gap in its counts begins that is open, or
-	 * opens next. The slot owner's. */
+	/* The thread's CPU time (ns) from which the open gap in its counts, or the next one, is
+	 * measured. Belongs to the slot's owner. */
 	uint64_t counted_until;
-	/* The budget was spent: the context is not switched in before it is written or started
-	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not. The slot owner's. */
+	/* If the budget was spent: the context is not switched in until it is written or started
+	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not spent. Belongs to the slot's owner.
+	 */
 	uint64_t spent_until;
-	/* Its user's; NULL: root's, which has no limit. */
+	/* The user's switch budget; NULL: the user is root, which has no limit. */
 	struct switch_budget *budget;
 
 	/* The session thread's own. */
@@ -116,25 +121,26 @@ struct task_ctx {
 	pid_t tgid;   /* its process */
 	bool process; /* threads of its process are followed */
 	bool follow;  /* processes that it creates, and their threads, are followed */
-	bool inherit; /* its registers are those of all that it creates, too */
-	/* It has ended, and CMD_END waits for the last thread of the load (process, at the root).
-	 */
+	bool inherit; /* its registers also count what it creates */
+	/* The thread has ended, and CMD_END waits for the last thread of the load. Only at the root
+	 * of a process load. */
 	bool end_waits;
-	/* While all threads of the process are loaded; else NULL. */
+	/* Set while all threads of the process are being loaded; else NULL. */
 	struct task_joining *joining;
-	/* Its end was asked for while it was loading. */
+	/* task_ctx_end() was called while the context was loading. */
 	bool end_due;
-	/* Of a load's root: the command that is being submitted to all its threads, or NULL. */
+	/* At a load's root: the command that is being submitted to all threads of the load, or
+	 * NULL. */
 	struct job *for_all;
 	struct task_work for_all_work;
-	/* The number of the last command for all threads of the load: it differs from the
-	 * root's if this thread has yet to get it. */
+	/* The number of the last command for all threads of the load. Differs from the root's while
+	 * this thread has yet to get that command. */
 	unsigned last_for_all;
 	struct job *end_job;       /* preallocated CMD_END; NULL: it was submitted */
 	struct task_work end_work; /* submits end_job */
 	struct requester *requester;
-	bool exited;                /* the tracer has reported it: there is nothing to detach */
-	bool loading;               /* it has no slot state yet, and commands wait */
+	bool exited;                /* as the tracer has reported: there is nothing to detach */
+	bool loading;               /* the slot has no state yet, and commands wait */
 	struct queue waiting_loads; /* jobs to submit once it is freed */
 	struct list_head link;      /* task_registry.tasks */
 	struct hash_node tid_node;  /* task_registry.by_tid, while hashed */

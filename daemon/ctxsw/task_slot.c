@@ -6,11 +6,12 @@
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
-/* Another ctxsw thread needs microseconds; or, in a virtual machine, until the host gives its CPU
- * time. Meanwhile, no ordinary thread has this CPU. */
+/* How long to wait for another ctxsw thread (ns). It needs microseconds or, in a virtual machine,
+ * until the host runs its CPU. Meanwhile, no ordinary thread has this CPU. */
 #define BACKOFF_NS 100000000
 
-/* What takes longer is a stall of the machine, and not to be charged to the next user. */
+/* The most that is charged for leaving the CPU (ns). More is a stall of the machine, which must not
+ * be charged to the next user. */
 #define LEAVING_MAX_NS 10000
 
 enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priority */
@@ -108,14 +109,15 @@ bool backoff_wait(struct backoff *p)
 }
 
 /*
- * The thread of an active context has come here. Usually, its CPU has been told at its departure
- * and is saving the context. A kick helps where it was not: it left the context in the registers
- * for a kernel thread, which may have been the one that moved the thread (user_only); or it was
- * pinned there, and came here before it has run.
+ * True if the CPU where the context is active needs a kick to save it. The thread has come here.
+ * Usually, the ctxsw thread of its old CPU was woken when the thread left, and is saving the
+ * context. It was not woken if a kernel thread came, for which the context stayed in the registers
+ * (user_only), and which may have moved the thread; or if the context was pinned there and the
+ * thread came here before it has run.
  *
  * One kick suffices. It ends the run window that was seen, and another one begins there only when
- * the thread has gone back, which ends the wait here: it cannot come again while this thread has
- * the CPU.
+ * the thread has gone back. That ends the wait here: the thread cannot come again while the ctxsw
+ * thread has this CPU.
  */
 static bool task_slot_needs_kick(
 	const struct sched_slot *s, unsigned word, const struct backoff *backoff)
@@ -142,7 +144,7 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 			ctxsw_kick_cpu(ct, slot_word_cpu(word));
 			kicked = true;
 		}
-		/* A CPU has waited in vain, and the owner has not gone on since. */
+		/* A CPU has waited in vain, and the owner has made no progress since. */
 		if (atomic_load(&task_slot->missed) & MISSED_LATE)
 			return NULL;
 		if (!backoff.spins)
@@ -155,7 +157,8 @@ struct task_ctx *task_slot_acquire(struct ctxsw_thread *ct, unsigned slot)
 	}
 }
 
-/* A thread whose CPU was offline while it slept gets no wakeups: its perf event is dead. */
+/* Kicks ctxsw threads whose CPU was offline while they slept. They get no wakeups, as their perf
+ * event is dead. */
 static void task_slot_kick_dead_wakeups(struct ctxsw_shared *shared)
 {
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
