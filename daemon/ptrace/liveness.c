@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ends that the kernel does not report: of a thread that vanishes in the exec of another thread of
- * its process, or is killed in its own; of a thread group leader that exits before other threads;
- * and of a child whose parent was killed before its clone event.
+ * Finds ends that the kernel does not report: those of a thread that vanishes in the exec of
+ * another thread of its process, or is killed in its own; of a thread group leader that exits
+ * before other threads; and of a child whose parent was killed before its clone event.
  */
 #include "daemon/ptrace/tracer_i.h"
 
@@ -29,7 +29,7 @@ void tracer_check_end(struct tracer *tr, pid_t tid)
 		tracer_suspect_exit(tr);
 }
 
-/* A detach that takes so long may take for ever. */
+/* Reports a detach that has taken so long that it may never end. */
 static void liveness_report_late(struct tracer *tr, struct tracee *t)
 {
 	if (tracer_wants(tr, t) & WANT_DETACH && t->late < LIVENESS_LATE &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attaching to threads. PTRACE_SEIZE waits while the thread's process executes a program, which may
- * take for ever, if that has to wait for another tracer or for a filesystem that does not answer.
- * So an attempt is cut short, and repeated later: the tracer's other work goes on, and others'
- * requests do not wait. Of each user's requests, one is under way; the next ones wait for it.
+ * Attaching to threads. PTRACE_SEIZE waits while the thread's process is in an exec, possibly
+ * forever, if the exec waits for another tracer or for a filesystem that does not answer. So an
+ * attempt is cut short and repeated later: the tracer's other work continues, and other users'
+ * requests do not wait. Each user has one request under way; the next ones wait for it.
  */
 #include "daemon/ptrace/tracer_i.h"
 
@@ -24,18 +24,18 @@
 #include "daemon/authz/proc.h"
 
 enum {
-	SEIZE_TRY_NS = 1000000,      /* for an attempt, shared by the requests that are repeated */
-	SEIZE_TRY_MIN_NS = 50000,    /* at least */
+	SEIZE_TRY_NS = 1000000,      /* for attempts, shared by the requests that are repeated */
+	SEIZE_TRY_MIN_NS = 50000,    /* for one attempt, at least */
 	SEIZE_FIRST_NS = 1000000,    /* before the second attempt, and doubled for each later one */
 	SEIZE_TRIES = 7,             /* repetitions, which take 127 ms */
-	SEIZE_REQUESTS_MAX = 64,     /* handled before the tracer's other work */
-	SEIZE_UNHANDLED_MAX = 8,     /* threads of a process that joined() was called for */
+	SEIZE_REQUESTS_MAX = 64,     /* requests handled before the tracer's other work */
+	SEIZE_UNHANDLED_MAX = 8,     /* calls of joined() for a process */
 	SEIZE_LIST_BYTES = 256,      /* about ten threads */
 	SEIZE_PASSES_MAX = 1000,     /* through the threads of a process */
-	SEIZE_REFUSED_NS = 100000000 /* after it was given up, a process is not tried */
+	SEIZE_REFUSED_NS = 100000000 /* for which a process that was given up is not tried */
 };
 
-/* And then it is tried only once. */
+/* For this time after it was given up, a process is tried only once. */
 #define SEIZE_REMEMBERED_NS (10 * 1000000000ULL)
 
 #define SEIZE_CANCEL_SIGNAL SIGUSR1
@@ -97,7 +97,7 @@ static void seize_cancel(int sig)
 		siglongjmp(seize_cancelled, 1);
 }
 
-/* Once: the handler and the timer, for the tracer's thread. */
+/* Installs the handler and creates the timer, once. The tracer's thread. */
 static int seize_init_cancel(struct tracer *tr, struct err *e)
 {
 	const struct sigaction sa = {.sa_handler = seize_cancel};
@@ -113,7 +113,8 @@ static int seize_init_cancel(struct tracer *tr, struct err *e)
 	return 0;
 }
 
-/* @ns 0: stops the timer. It repeats, as the first signal may come before the system call. */
+/* Starts the timer, or stops it if @ns is 0. It repeats, as the first signal may come before the
+ * system call. */
 static void seize_set_timer(struct tracer *tr, long ns)
 {
 	const struct itimerspec at = {{0, ns}, {0, ns}};
@@ -156,8 +157,8 @@ static int seize_try(struct tracer *tr, pid_t tid, long options)
 	return rc;
 }
 
-/* A thread group leader that has exited is refused with EPERM. Once more: its id may have passed to
- * a thread of its process that executed a program meanwhile. */
+/* Attaching to a thread group leader that has exited fails with EPERM. This tries once more, as its
+ * id may have passed to a thread of its process that executed a program meanwhile. */
 static int seize_try_leader(struct tracer *tr, pid_t tid, long options)
 {
 	int rc = seize_try(tr, tid, options);
@@ -167,7 +168,8 @@ static int seize_try_leader(struct tracer *tr, pid_t tid, long options)
 	return seize_try(tr, tid, options);
 }
 
-/* A tracee of the same id has vanished: the kernel would have refused to attach to it again. */
+/* An older tracee with the same id has vanished: otherwise, the kernel would have refused to
+ * attach. */
 static struct tracee *seize_add(struct tracer *tr, struct tracee *t, pid_t tid)
 {
 	struct tracee *old = tracer_find(tr, tid);
@@ -219,11 +221,12 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
 /*
  * All threads of a process
  *
- * The threads are listed, and those that are not traced are attached, until a list has none of
- * those. Then there is none: a thread that was not listed ended, or was created by one that was not
- * traced and therefore listed. The kernel lists all that exist throughout, as long as the thread
- * that it has got to is not reaped meanwhile; and traced ones are reaped by the listing thread. A
- * pass that waits for ops in between may miss some: it is never the last.
+ * A pass lists the threads, and attaches to those that are not traced. Passes are repeated until
+ * one finds none. Then all threads are traced: a thread that was not listed has ended, or was
+ * created by one that was not traced and therefore listed. The kernel lists all threads that exist
+ * throughout the pass, as long as the one that it has got to is not reaped meanwhile; and traced
+ * threads are reaped by the listing thread. A pass that waits for ops in between may miss some, so
+ * it is never the last.
  */
 
 /* The outcome of a pass or an attempt, unless it is 0 or an error. */
@@ -231,7 +234,7 @@ enum { SEIZE_LATER = 1, SEIZE_AGAIN = 2 };
 
 static int seize_report_joined(struct tracer *tr, struct tracer_attach *req, struct tracee *t)
 {
-	/* ops learn of one that is not known by born(). */
+	/* born() tells ops of a tracee that is not known yet. */
 	if (!t->known || t->joined == req)
 		return 0;
 	t->joined = req;
@@ -251,15 +254,15 @@ static int seize_too_fast(struct tracer_attach *req)
 	return SEIZE_LATER;
 }
 
-/* The first thread, which stays listed when it has ended. If an exec gives its id to another one
- * later, the requested thread has ended, and the caller notices that. */
+/* True if @tid is the first thread and has ended, which stays listed. If an exec gives its id to
+ * another thread later, the requested thread has ended, and the caller notices that. */
 static bool seize_is_ended_first(const struct tracer_attach *req, pid_t tid)
 {
 	return tid == req->tgid && tid != req->tid && proc_is_zombie(tid);
 }
 
-/* 0: it is traced, or need not be. SEIZE_AGAIN: it is attached now. SEIZE_LATER: it has ended, or
- * is being detached. */
+/* 0: thread @tid is traced, or need not be. SEIZE_AGAIN: it is attached now. SEIZE_LATER: it has
+ * ended, or is being detached. */
 static int seize_thread(struct tracer *tr, struct tracer_attach *req, pid_t tid)
 {
 	struct tracee *t = tracer_find(tr, tid);
@@ -288,14 +291,14 @@ static bool seize_is_full(struct tracer_attach *req)
 	return atomic_load(&req->unhandled) >= SEIZE_UNHANDLED_MAX;
 }
 
-/* An outcome of a thread, for the pass. */
+/* Notes the outcome of a thread for the pass. */
 static void seize_note_outcome(struct tracer_attach *req, int rc)
 {
 	if (rc > req->pass_rc)
 		req->pass_rc = rc;
 }
 
-/* A list that ends early would pass for a complete one. */
+/* Fails, as a list that ends early would be taken for a complete one. */
 static int seize_list_failed(struct tracer_attach *req)
 {
 	if (errno == ENOENT || errno == ESRCH)
@@ -306,8 +309,8 @@ static int seize_list_failed(struct tracer_attach *req)
 		req->tgid, req->tgid, err_name(errno));
 }
 
-/* Attaches to some threads that come next in the list. 1: it has got to its end. A list is read in
- * small pieces, as an id that was read long ago may be another's by now. */
+/* Attaches to the next few threads in the list. 1: the end of the list was reached. The list is
+ * read in small pieces, as an id that was read long ago may be another thread's by now. */
 static int seize_some_listed(struct tracer *tr, struct tracer_attach *req)
 {
 	union {
@@ -347,7 +350,7 @@ static void seize_end_pass(struct tracer_attach *req)
 	(void)ended;
 }
 
-/* Begins a pass, or goes on with it. */
+/* Begins a pass, or continues it. */
 static int seize_pass(struct tracer *tr, struct tracer_attach *req)
 {
 	int rc = 0;
@@ -410,7 +413,7 @@ int tracer_check_given_up(struct tracer *tr, pid_t tgid, pid_t tid, struct err *
 
 /* Requests */
 
-/* The one of @uid that is repeated; NULL: none. */
+/* The request of @uid that is being repeated; NULL: none. */
 static struct tracer_attach *seize_of_user(struct tracer *tr, uid_t uid)
 {
 	struct tracer_attach *req;
@@ -443,7 +446,7 @@ static int seize_attempt(struct tracer *tr, struct tracer_attach *req)
 	return -EAGAIN;
 }
 
-/* Those that waited for @req are new again, before those that came later. */
+/* Requests that waited for @req are new again, ahead of those that came later. */
 static void seize_finish(struct tracer *tr, struct tracer_attach *req, int rc)
 {
 	list_del(&req->entry);
@@ -505,7 +508,7 @@ static void seize_handle_new(struct tracer *tr)
 	}
 }
 
-/* Each once: what is repeated again comes later. */
+/* Tries each request that is due once: its next attempt is due later. */
 static void seize_repeat(struct tracer *tr)
 {
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
@@ -516,7 +519,8 @@ static void seize_repeat(struct tracer *tr)
 			seize_handle(tr, req);
 }
 
-/* The time for an attempt, so that all of a round take little more than one alone. */
+/* The time for one attempt (ns), chosen so that a round of all of them takes little more than one
+ * alone. */
 static long seize_try_ns(const struct tracer *tr)
 {
 	const struct tracer_attach *req;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the kernel reports of tracees: stops, clones, execs, ends.
+ * Handles what the kernel reports about tracees: stops, clones, execs, ends.
  *
  * Stops are read without being consumed (WNOWAIT). If the daemon is killed between reading a
  * signal-delivery-stop and continuing the thread, the kernel delivers the signal; had the stop been
  * consumed, the signal would be lost. So signals are passed on at once, and threads are kept
- * stopped, and detached, in other stops only. Those are consumed, or they would be reported again.
+ * stopped, and detached, only in other stops. Those are consumed, or they would be reported again.
  */
 #include "daemon/ptrace/tracer_i.h"
 
@@ -33,8 +33,8 @@ static void stops_consume(pid_t tid, int what)
 	waitid(P_PID, (id_t)tid, &si, STOPS_WAIT | what);
 }
 
-/* Any next stop will do. If the tracee's id is not its own any more, as it executes a program or
- * has vanished, the liveness check finds out. */
+/* Interrupts @t; any next stop will do. If its id is not its own any more, as it executes a program
+ * or has vanished, the liveness check finds out. */
 static void stops_interrupt(struct tracer *tr, struct tracee *t)
 {
 	if (t->interrupted)
@@ -44,7 +44,7 @@ static void stops_interrupt(struct tracer *tr, struct tracee *t)
 	tracer_suspect_exit(tr);
 }
 
-/* A group-stop goes on until SIGCONT. */
+/* A group-stop continues until SIGCONT. */
 static void stops_restart(struct tracee *t)
 {
 	t->stopped = false;
@@ -73,7 +73,7 @@ void tracer_apply(struct tracer *tr, struct tracee *t)
 	}
 }
 
-/* An auto-attached child: it stays stopped until ops know of it. NULL: no memory. */
+/* Adds an auto-attached child, which stays stopped until ops know of it. NULL: no memory. */
 static struct tracee *stops_add_child(struct tracer *tr, pid_t tid)
 {
 	struct tracee *t = tracee_new(tid);
@@ -86,8 +86,8 @@ static struct tracee *stops_add_child(struct tracer *tr, pid_t tid)
 	return t;
 }
 
-/* The child's first stop may have been reported before; or it was killed. Otherwise it follows at
- * once, mostly, and one signal announces both. */
+/* The child's first stop may have been reported before, or the child was killed. Otherwise, the
+ * stop usually follows at once, and one signal announces both. */
 static void stops_handle_clone(struct tracer *tr, const struct tracee *parent)
 {
 	unsigned long tid = 0;
@@ -107,9 +107,9 @@ static void stops_handle_clone(struct tracer *tr, const struct tracee *parent)
 }
 
 /*
- * On exec, a thread takes the id of its thread group leader, which has vanished; the ends of the
- * other threads were reported. It may have been attached by its new id before this event. NULL: it
- * was killed, which will be reported, or is unknown.
+ * The tracee that has executed a program. It takes the id of its thread group leader, which has
+ * vanished; the ends of the other threads were reported. It may have been attached by its new id
+ * before this event. NULL: it was killed, which will be reported, or is unknown.
  */
 static struct tracee *stops_exec_tracee(struct tracer *tr, pid_t now, pid_t *was)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The tracer's thread: what wakes it, and the orders that it is given. */
+/* The tracer's thread: its main loop, and the orders that it is given. */
 #include "daemon/ptrace/tracer.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ static void tracer_sleep(struct tracer *tr)
 	eventfd_read(tr->wakeup_fd, &wakeups);
 }
 
-/* A signal announces one report, and none of those that follow before it is read. */
+/* A signal announces one report, but none of those that follow before the signal is read. */
 static void tracer_read_signals(struct tracer *tr)
 {
 	struct signalfd_siginfo si;
@@ -99,8 +99,8 @@ static void tracer_read_signals(struct tracer *tr)
 	}
 }
 
-/* Finds reports without a signal. As the kernel walks all tracees for that, and there may be
- * thousands, it takes at most half of the time. */
+/* Finds reports without a signal. The kernel walks all tracees for that, and there may be
+ * thousands, so it may take at most half of the time. */
 static void tracer_scan(struct tracer *tr)
 {
 	uint64_t begin = nsec_now(CLOCK_MONOTONIC), end;
@@ -123,7 +123,7 @@ static void *tracer_main(void *arg)
 
 	tr->tid = gettid();
 	thread_set_name("pfm/tracer");
-	/* Where permitted: stopped tracees wait for this thread. */
+	/* SCHED_FIFO where permitted, as stopped tracees wait for this thread. */
 	thread_set_fifo(pthread_self(), TRACER_FIFO);
 	while (!atomic_load(&tr->quit)) {
 		tracer_sleep(tr);

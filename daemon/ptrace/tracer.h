@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following the lives of threads by ptrace(2), from a thread of its own, as the kernel knows a
- * tracer by its thread. Tracees are attached by PTRACE_SEIZE and stop only while an event is
- * handled; signals, group-stops and job control work as without a tracer. If the daemon dies, the
- * kernel detaches all tracees, and they run on.
+ * Follows the lives of threads with ptrace(2), from a thread of its own, as for the kernel a tracer
+ * is a thread. Tracees are attached by PTRACE_SEIZE and stop only while an event is handled;
+ * signals, group-stops and job control work as without a tracer. If the daemon dies, the kernel
+ * detaches all tracees, and they run on.
  *
  * A tracee may notice TracerPid in /proc, that no other tracer can attach, and system calls that
  * return EINTR when their thread is stopped (epoll_wait, semop, ...: signal(7), "Interruption of
- * system calls by stop signals"). tracer_stop() and tracer_detach() stop it, and so does each
- * signal that it ignores. Without CAP_SYS_PTRACE in the tracer, set-user-ID programs that tracees
- * execute do not get their privileges.
+ * system calls by stop signals"). A tracee is stopped by tracer_stop(), by tracer_detach() and by
+ * each signal that it ignores. Without CAP_SYS_PTRACE in the tracer, set-user-ID programs that
+ * tracees execute do not get their privileges.
  */
 #ifndef PTRACE_TRACER_H
 #define PTRACE_TRACER_H
@@ -28,18 +28,19 @@ struct tracer_attach;
 
 /*
  * Callbacks, in the tracer's thread. They must not block, but may give orders (below). Until
- * ended(), they may still be called for a tracee that is to be detached.
+ * ended(), they may still be called for a tracee that is being detached.
  */
 struct tracer_ops {
 	/* @parent, attached with follow, has created @child by clone, fork or vfork. The child is
 	 * traced with follow as well, and stopped before its first instruction until tracer_cont().
 	 * Not called if the child or its parent is killed first. */
 	void (*born)(void *arg, pid_t parent, pid_t child);
-	/* Thread @tid is attached, or was before: one of the process that @req asks for. When that
-	 * is handled, req->unhandled is to fall by 1. False: there is no memory to report it. */
+	/* Thread @tid of the process that @req asks for is attached, now or since before. When this
+	 * has been handled, req->unhandled must be decremented. False: there is no memory to report
+	 * it. */
 	bool (*joined)(void *arg, struct tracer_attach *req, pid_t tid);
-	/* A tracee has executed a program. Its id was @was; orders for that id may have come too
-	 * late. It is stopped until tracer_cont(). */
+	/* A tracee has executed a program. Its id was @was and is @now; orders for @was may have
+	 * come too late. It is stopped until tracer_cont(). */
 	void (*exec)(void *arg, pid_t was, pid_t now);
 	/*
 	 * The tracee has ended, or is not traced any more. Two ends are not reported by the kernel
@@ -47,8 +48,8 @@ struct tracer_ops {
 	 * and that of a thread that vanishes in the exec of another. tracer_detach() finds out.
 	 */
 	void (*ended)(void *arg, pid_t tid);
-	/* The tracee was to be detached a while ago, and has not stopped yet: see tracer_detach().
-	 * Called once. */
+	/* tracer_detach() was called a while ago, and the tracee has not stopped yet. Called once.
+	 */
 	void (*detach_late)(void *arg, pid_t tid);
 };
 
@@ -56,18 +57,18 @@ struct tracer_ops {
 struct tracer_attach {
 	/* The thread, and its process. */
 	pid_t tid, tgid;
-	/* The user that asks: the requests of one are handled one after another. */
+	/* The user that makes the request. A user's requests are handled one after another. */
 	uid_t uid;
 	/* Attach to the processes and threads that it creates, too. */
 	bool follow;
-	/* Attach to all threads of its process, and to those that they create. It is the first one,
-	 * or that has ended. joined() is called for the others before done(), also if that reports
-	 * an error. */
+	/* Attach to all threads of its process, and to those that they create. @tid is the first
+	 * thread, or another one if that has ended. joined() is called for the others before
+	 * done(), even if done() reports an error. */
 	bool process;
-	/* Calls of joined() that are not handled yet: while there are many, no more threads are
+	/* Calls of joined() that are not handled yet. While there are many, no more threads are
 	 * attached. */
 	atomic_uint unhandled;
-	/* Set by the caller, when an error of its own makes the rest useless. */
+	/* Set by the caller when an error on its side makes the rest useless. */
 	atomic_bool stop;
 	/* Called in the tracer's thread; may free the request, and must not block. */
 	void (*done)(struct tracer_attach *req);
@@ -77,15 +78,15 @@ struct tracer_attach {
 	/* The thread is attached, whatever the outcome for others of its process. */
 	bool attached;
 
-	/* The tracer's own. */
+	/* Private to the tracer. */
 	struct link link;
 	struct list_head entry;
 	/* Requests of the same user that wait for this one. */
 	struct list_head behind;
 	unsigned tries, passes;
 	uint64_t try_at;
-	/* The list of threads that a pass has not got through yet, and its outcome so far; -1: no
-	 * pass is under way. */
+	/* The directory that the current pass is listing (-1: no pass is under way), and the
+	 * outcome of the pass so far. */
 	int list_fd, pass_rc;
 };
 
@@ -99,25 +100,26 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 void tracer_free(struct tracer *tr);
 
 /*
- * Attaches to a thread without stopping it. EBUSY: it is traced already, by the process that the
- * sentence names or by this tracer, be it until ended() after tracer_detach(); ESRCH; EPERM: the
- * kernel refuses; EAGAIN: its process executes a program, which takes more than 127 ms, or creates
- * and ends threads too fast; ENOMEM.
+ * Attaches to a thread without stopping it. EBUSY: it is already traced, by the process that the
+ * error message names or by this tracer, also after tracer_detach() until ended(); ESRCH; EPERM:
+ * the kernel refuses; EAGAIN: its process has been in an exec for more than 127 ms, or creates and
+ * ends threads too fast; ENOMEM.
  */
 void tracer_seize(struct tracer *tr, struct tracer_attach *req);
-/* EAGAIN: an attempt to attach to process @tgid has just been given up. @tid: for the sentence. */
+/* EAGAIN: an attempt to attach to process @tgid has just been given up. @tid is for the error
+ * message. */
 int tracer_check_given_up(struct tracer *tr, pid_t tgid, pid_t tid, struct err *e);
 
 /* Orders are carried out a little later, for each tracee in the order of the calls. Threads that
  * are not traced are ignored. */
 
-/* Continues it after born() or exec(). */
+/* Continues a tracee after born() or exec(). */
 void tracer_cont(struct tracer *tr, pid_t tid);
-/* Stops it until tracer_resume(): it executes nothing in user mode. SIGKILL still ends it. */
+/* Stops a tracee until tracer_resume(): it executes nothing in user mode. SIGKILL still ends it. */
 void tracer_stop(struct tracer *tr, pid_t tid);
 void tracer_resume(struct tracer *tr, pid_t tid);
-/* Detaches it as soon as it can be stopped, which cannot be done with a thread that waits for its
- * vfork child, or in an exec for other threads. ended() follows. */
+/* Detaches a tracee as soon as it can be stopped: not while it waits for its vfork child or, in an
+ * exec, for other threads. ended() follows. */
 void tracer_detach(struct tracer *tr, pid_t tid);
 
 #endif

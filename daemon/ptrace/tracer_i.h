@@ -31,13 +31,13 @@ struct tracee {
 	struct hash_node node; /* tracer.tracees, by tid */
 	pid_t tid;
 
-	/* The tracer's thread's own. */
-	bool known;            /* ops know it: false for a child whose parent's event is missing */
+	/* For the tracer's thread only. */
+	bool known;            /* ops know it; false for a child whose parent's event is missing */
 	bool stopped;          /* in a ptrace-stop */
 	bool group;            /* that is a group-stop: it must not run */
 	bool interrupted;      /* PTRACE_INTERRUPT is under way */
 	unsigned char missing; /* how many liveness checks in a row have not found it */
-	unsigned char late;    /* how many have found it not yet detached */
+	unsigned char late;    /* how many liveness checks have found it not yet detached */
 	const struct tracer_attach *joined; /* the last request that joined() was called for */
 
 	/* Under the tracer's lock. */
@@ -45,7 +45,7 @@ struct tracee {
 	struct list_head due; /* tracer.due, while a change of wants is unhandled */
 };
 
-/* A process that executed a program for so long that an attempt to attach was given up. */
+/* A process that was in an exec for so long that an attempt to attach was given up. */
 struct given_up {
 	pid_t tgid;
 	uint64_t at; /* CLOCK_MONOTONIC */
@@ -56,7 +56,7 @@ struct tracer {
 	const struct tracer_ops *ops;
 	void *arg;
 	pthread_t thread;
-	pid_t tid; /* its own */
+	pid_t tid; /* of the tracer's thread */
 	atomic_bool quit;
 	int sigchld;              /* signalfd */
 	int wakeup_fd;            /* eventfd */
@@ -64,9 +64,9 @@ struct tracer {
 
 	timer_t cancel_timer; /* of the tracer's thread: cancels a PTRACE_SEIZE */
 	bool has_cancel_timer;
-	long try_ns;               /* how long it may wait */
+	long try_ns;               /* how long a PTRACE_SEIZE may wait */
 	struct list_head attaches; /* requests that were not tried yet */
-	struct list_head repeated; /* those that are tried again, one for each user */
+	struct list_head repeated; /* requests that are tried again, one for each user */
 
 	pthread_mutex_t lock; /* never held over ptrace() or callbacks */
 	struct hash tracees;  /* written by the tracer's thread, with the lock */
@@ -84,26 +84,28 @@ struct tracer {
 /* tracees.c */
 
 struct tracee *tracer_find(const struct tracer *tr, pid_t tid); /* NULL: none */
-/* A new one that is in no table. NULL: no memory. */
+/* Makes a tracee that is not in the table yet. NULL: no memory. */
 struct tracee *tracee_new(pid_t tid);
 void tracer_add(struct tracer *tr, struct tracee *t);
 /* Removes and frees @t: it has ended, or is not traced any more. Calls ended() if it is known. */
 void tracer_forget(struct tracer *tr, struct tracee *t);
 void tracer_set_tid(struct tracer *tr, struct tracee *t, pid_t tid);
-/* Changes its wants, which tracer_next_due() then reports. Any thread, with the lock held. */
+/* Changes the WANT_ bits of @t, so that tracer_next_due() returns it. Any thread, with the lock
+ * held. */
 void tracer_want(struct tracer *tr, struct tracee *t, unsigned set, unsigned clear);
-/* Its wants. The tracer's thread. */
+/* The WANT_ bits of @t. Tracer's thread only. */
 unsigned tracer_wants(struct tracer *tr, const struct tracee *t);
-/* Takes one whose wants have changed; NULL: none. */
+/* Takes a tracee whose wants have changed; NULL: none. */
 struct tracee *tracer_next_due(struct tracer *tr);
-/* Schedules a liveness check of all: an end may go unreported. */
+/* Schedules a liveness check of all tracees: an end may go unreported. */
 void tracer_suspect_exit(struct tracer *tr);
 
 /* stops.c */
 
-/* Handles one report of the kernel, on @tid or (0) any tracee. False: there is none. */
+/* Handles one report of the kernel about @tid or, if that is 0, any tracee. False: there is none.
+ */
 bool tracer_wait_event(struct tracer *tr, pid_t tid);
-/* Carries out its wants as far as its state allows. */
+/* Carries out what @t wants, if its state allows. */
 void tracer_apply(struct tracer *tr, struct tracee *t);
 void tracer_detach_now(struct tracer *tr, struct tracee *t);
 /* The kernel has @tid as a tracee of this thread. */
@@ -120,7 +122,7 @@ void tracer_check_end(struct tracer *tr, pid_t tid);
 
 /* Handles some requests. */
 void tracer_handle_attaches(struct tracer *tr);
-/* When to do that again; UINT64_MAX: when there is a new one. */
+/* When to do that again (CLOCK_MONOTONIC, ns); UINT64_MAX: when there is a new request. */
 uint64_t tracer_next_attach(const struct tracer *tr);
 
 #endif
