@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of backends. BACKENDS is the list in backend/meson.build, as ROW(NAME) each. */
+/* The table of backends. BACKENDS has a ROW(NAME) for each backend in backend/meson.build. */
 #include "perfmonfs/backend.h"
 
 #include <errno.h>

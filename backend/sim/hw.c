@@ -23,7 +23,7 @@ static const struct hw_rules *hw_rules_of(const struct pmu_model *m, const struc
 	return &hw_intel;
 }
 
-/* Simulated processor @i; not every model has one. */
+/* The model of simulated processor @i. Not every model has a processor. */
 static const struct pmu_model *hw_model_at(unsigned i)
 {
 	const struct pmu_model *m;
@@ -59,7 +59,8 @@ const char *hw_model_counters(unsigned i)
 	return hw_model_at(i)->sim.counters;
 }
 
-/* The rules have arrays of a fixed size; a description of /etc/perfmonfs/pmu.d may exceed them. */
+/* Whether @f fits the rules' arrays, which have a fixed size. A description in /etc/perfmonfs/pmu.d
+ * may exceed them. */
 static bool hw_fits(const struct hw_rules *rules, const struct pmu_features *f)
 {
 	if (rules == &hw_ipf)
@@ -180,7 +181,7 @@ static void hw_count(const struct pmu_model *m, struct hw_cpu *c, unsigned i, ui
 	c->count[i] = (c->count[i] + n) & mask;
 }
 
-/* Fixed counters have no constraints. */
+/* Whether counter @i can count event @select. Fixed counters have no constraints. */
 static bool hw_can_count(const struct hw *hw, unsigned i, uint64_t select)
 {
 	int row = i < HW_MAX_GP ? pmu_find_pmc(&hw->pmu, i) : -1;

@@ -20,7 +20,7 @@
 
 enum { LEGACY_COUNTERS = 4 };
 
-/* @addr is selector or counter @i. */
+/* Whether @addr is a selector or counter; sets its number *@i. */
 static bool amd_decode(const struct pmu_model *m, uint32_t addr, unsigned *i, bool *counter)
 {
 	*counter = hw_in_row(addr, PERF_LEGACY_CTR0, LEGACY_COUNTERS, i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPUID of the models: the leaves that describe the PMU, and which CPUs are a core, a CCX and a
- * package. Other existing leaves are zero.
+ * CPUID of the models: the leaves that describe the PMU, and the ones that say which CPUs form a
+ * core, a CCX and a package. Other existing leaves are zero.
  */
 #include "backend/sim/hw_i.h"
 
@@ -58,8 +58,8 @@ static void cpuid_leaf_a(const struct pmu_model *m, uint32_t out[4])
 	out[3] = hw_nfixed(m) | fixed_width << 5;
 	if (m->features.version < 5)
 		return;
-	/* A fixed counter exists if the bitmap or the number includes it: here, the number does
-	 * not include the last one. */
+	/* A fixed counter exists if the bitmap or the number includes it. Here the number does not
+	 * include the last one. */
 	out[2] = m->features.fixed;
 	out[3] = (out[3] - 1) | CPUIDA_EDX_ANY_DEPRECATED;
 }
@@ -107,7 +107,7 @@ static void cpuid_leaf_intel(
 		cpuid_leaf_23(m, subleaf, out);
 }
 
-/* Zen, and later. */
+/* Whether the model is Zen or later. */
 static bool cpuid_is_zen(const struct pmu_model *m)
 {
 	return (m->sim.signature >> 20 & 0xff) >= 8;
@@ -138,7 +138,7 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf,
 		out[2] = HW_PACKAGE_BITS << 12 | ((1u << HW_PACKAGE_BITS) - 1);
 		break;
 	case 0x8000001d:
-		if (subleaf == 3) /* A unified cache of level 3, and the CPUs that share it. */
+		if (subleaf == 3) /* A unified level-3 cache, and the CPUs that share it. */
 			out[0] = 0x63 | ((1u << HW_CCX_BITS) - 1) << 14;
 		break;
 	case 0x80000022:
@@ -151,7 +151,7 @@ static void cpuid_leaf_amd(const struct hw *hw, uint32_t leaf, uint32_t subleaf,
 	}
 }
 
-/* Of a hybrid processor. */
+/* Adds the leaves of a hybrid processor. */
 static void cpuid_hybrid(bool atom, uint32_t leaf, uint32_t out[4])
 {
 	if (leaf == 7)
@@ -167,7 +167,7 @@ void hw_cpuid_leaf(
 	bool intel = hw->model->vendor == PMU_INTEL;
 
 	memset(out, 0, 4 * sizeof(out[0]));
-	if (hw->model->space != PMU_SPACE_MSR) /* Nor has it these leaves. */
+	if (hw->model->space != PMU_SPACE_MSR) /* Without MSRs, there is no CPUID either. */
 		return;
 	if (leaf > (leaf >> 31 ? m->sim.max_ext : m->sim.max_leaf)) {
 		/* A leaf above the last is zero on AMD, and the last basic one on Intel. */

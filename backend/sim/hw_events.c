@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Event rates. Each event has constant rates at user and kernel level, equal on all CPUs, so the
+ * Event rates. Each event has constant rates at user and kernel level, the same on all CPUs, so the
  * number of events is a function of time alone. A count between two times does not depend on the
  * steps in which time advances.
  *
@@ -26,7 +26,7 @@ static const struct hw_rate events_p6_rates[] = {
 	{0},
 };
 
-/* Events of NetBurst, as hw_netburst_select() has them. */
+/* Events of NetBurst, in the form that hw_netburst_select() returns. */
 static const struct hw_rate events_netburst_rates[] = {
 	{0x0113, 2400, 600}, /* global_power_events, running: cycles not halted. */
 	{0x0102, 2000, 500}, /* instr_retired, nbogusntag. */
@@ -65,7 +65,8 @@ static const struct hw_rate *events_table(const struct hw *hw)
 	return hw->model->features.version ? events_intel_rates : events_p6_rates;
 }
 
-/* Events that are not in a table get rates different from neighbouring ones, for tests. */
+/* The rates of event @select. Events that are not in a table get rates that differ from
+ * neighbouring ones, for tests. */
 static struct hw_rate events_rate(const struct hw *hw, uint64_t select)
 {
 	uint64_t code = select & hw->rules->event_bits;

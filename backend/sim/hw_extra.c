@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers of a description beside those of its vendor's rules: PMCs that only select together
- * with others, and counters of a core, CCX or package, whose CPUs all reach the same registers. A
- * counter counts while its selector and the selector's gate are enabled, with the rates of
- * hw_events.c for both levels, whatever CPUs are offline. With a CCCR of NetBurst, the ESCR that it
- * has chosen says which threads and levels; and a wrap sets its overflow bit.
+ * Registers of a description that its vendor's rules do not have: PMCs that select only together
+ * with others, and counters of a core, CCX or package, whose CPUs all access the same registers. A
+ * counter counts while its selector and the selector's gate are enabled, at the rates of
+ * hw_events.c for both levels, regardless of which CPUs are offline. With a CCCR of NetBurst, the
+ * ESCR that it chooses selects threads and levels, and a wrap sets the CCCR's overflow bit.
  */
 #include "backend/sim/hw_i.h"
 
@@ -44,7 +44,8 @@ static bool extra_ruled(const struct hw *hw, uint32_t addr)
 	return hw->rules->rdmsr(hw->model, &none, addr, &v) == 0;
 }
 
-/* Other programs may set what a description reserves. */
+/* Bits of a PMC that do not fault. On NetBurst, other programs may set bits that a description
+ * reserves. */
 static uint64_t extra_pmc_bits(const struct hw *hw, const struct pmu_pmc *pmc)
 {
 	if (pmc->escr_select)
@@ -61,7 +62,8 @@ static void extra_add_pmc(struct hw *hw, const struct pmu_pmc *pmc)
 			.pmc = pmc};
 }
 
-/* Its selectors are above, and of the same scope: pmu_validate(). */
+/* Adds a counter. pmu_validate() ensures that its selectors were added before and have the same
+ * scope. */
 static void extra_add_pmd(struct hw *hw, const struct pmu_pmd *pmd)
 {
 	const struct pmu_pmc *pmc = &hw->pmu.pmcs[pmd->pmc];
@@ -89,8 +91,8 @@ void hw_extra_init(struct hw *hw)
 		extra_add_pmd(hw, &hw->pmu.pmds[i]);
 }
 
-/* The event select by which a counter counts; 0: it does not. A selector without events (a fixed
- * counter of a package) counts cycles, and so does event 0 of a memory controller. */
+/* The event select that a counter counts now; 0: it does not count. A selector without events (a
+ * fixed counter of a package) counts cycles, and so does event 0 of a memory controller. */
 static uint64_t extra_selected(
 	const struct hw *hw, const struct hw_cpu *first, const struct hw_extra *extra)
 {
@@ -154,7 +156,7 @@ static void extra_catch_up(const struct hw *hw, struct hw_cpu *first, enum pmu_s
 	*seen = hw->now;
 }
 
-/* Where @extra of @cpu is, up to date. */
+/* The value of register @extra of @cpu, brought up to date. */
 static uint64_t *extra_register(struct hw *hw, unsigned cpu, const struct hw_extra *extra)
 {
 	struct hw_cpu *first = extra_first(hw, cpu, extra->scope);

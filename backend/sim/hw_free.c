@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers that count by themselves, those of free.pmu that the model's CPUID and its family and
- * model name: a function of time, with another start for each CPU, core or package. Those that wrap
- * are about to: energy after half a second. The smaller cores of a hybrid processor lack PPERF, so
- * that the types differ; those of actual processors have it.
+ * Free-running registers: the ones of free.pmu for the model's CPUID, family and model. Their
+ * values are a function of time, with a different start for each CPU, core or package. Registers
+ * that wrap do so soon: energy after half a second. The smaller cores of a hybrid processor lack
+ * PPERF, so that the types differ; on actual processors they have it.
  */
 #include "backend/sim/hw_i.h"
 
@@ -19,10 +19,11 @@ enum {
 	RAPL_UNIT = 0xa0e03,     /* 2^-14 joules. */
 	RAPL_UNIT_AMD = 0xa1003, /* 2^-16 joules. */
 	FREE_WATTS = 150,
-	FREE_LEFT_US = 500000, /* Before energy wraps. */
-	FREE_SMI_NS = 10000,   /* So often that the count wraps while model time lasts. */
+	FREE_LEFT_US = 500000, /* Time until energy wraps. */
+	/* Period of SMIs: so short that the count wraps while model time lasts. */
+	FREE_SMI_NS = 10000,
 	FREE_MARGIN = 40,      /* Degrees below the limit. */
-	FREE_UNIT_STEP = 1000, /* Counts that one core has more than the one before. */
+	FREE_UNIT_STEP = 1000, /* Difference between the counts of one unit and the next. */
 };
 #define MSR_AMD_RAPL_UNIT 0xc0010299u
 #define MSR_AMD_HWCR      0xc0010015u
@@ -69,7 +70,7 @@ static uint64_t free_energy(const struct pmu_free *reg, uint64_t ns)
 	       (uj % reg->uj << reg->uj_shift) / reg->uj;
 }
 
-/* The counts before they are cut to the register's width. */
+/* The count before it is truncated to the register's width. */
 static uint64_t free_count(const struct pmu_free *reg, uint64_t ns)
 {
 	if (pmu_unit_is_energy(reg->unit))
@@ -108,7 +109,8 @@ static int free_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4
 	return 0;
 }
 
-/* What CPUID and free.pmu tell decides: all registers but those of constants can be read. */
+/* Reads a register for pmu_free_detect(). All can be read, so CPUID and free.pmu decide which ones
+ * exist; only constants have their real values. */
 static int free_rdmsr(void *arg, uint32_t addr, uint64_t *value)
 {
 	if (!free_constant(arg, addr, value))

@@ -19,8 +19,8 @@ enum {
 	HW_MAX_FIXED = 4,
 	HW_MAX_COUNTERS = HW_MAX_GP + HW_MAX_FIXED,
 	HW_MAX_EXTRAS = PMU_MAX_PMCS + PMU_MAX_PMDS,
-	/* CPUs that are one core, CCX and package: bits of the CPU's number, which is its APIC id.
-	 */
+	/* Bits of a CPU's number, which is its APIC id, below the number of its core, CCX and
+	 * package. */
 	HW_CORE_BITS = 1,
 	HW_CCX_BITS = 1,
 	HW_PACKAGE_BITS = 2,
@@ -43,14 +43,14 @@ struct hw_cpu {
 	uint64_t count[HW_MAX_COUNTERS]; /* General counters; fixed ones from HW_MAX_GP on. */
 	uint64_t fixed_ctrl, global_ctrl;
 	uint64_t status; /* Overflows, even if the model has no status register. */
-	/* Values of hw.extras, those of a scope at its first CPU, and the model time up to which
-	 * those of each scope have counted. */
+	/* Values of hw.extras, which the first CPU of each scope holds, and the model time up to
+	 * which the registers of each scope have counted. */
 	uint64_t extra[HW_MAX_EXTRAS], extras_seen[PMU_SCOPES];
-	struct hw_ipf ipf; /* All that an Itanium has. */
+	struct hw_ipf ipf; /* All registers of an Itanium. */
 };
 
-/* What processors of one vendor, or family, have in common. Register accesses return 0 or -EIO for
- * #GP. */
+/* Rules that processors of one vendor or family have in common. Register accesses return 0, or -EIO
+ * for #GP. */
 struct hw_rules {
 	char vendor[13];
 	unsigned max_gp;     /* General-purpose counters that a description may have. */
@@ -60,10 +60,10 @@ struct hw_rules {
 	void (*reset)(struct hw_cpu *c); /* NULL: all registers power up as 0. */
 	int (*rdmsr)(const struct pmu_model *m, const struct hw_cpu *c, uint32_t addr, uint64_t *v);
 	int (*wrmsr)(const struct pmu_model *m, struct hw_cpu *c, uint32_t addr, uint64_t v);
-	/* The event select by which counter @i counts now; 0 if it does not count. */
+	/* The event select that counter @i counts now; 0 if it does not count. */
 	uint64_t (*selected)(const struct hw *hw, const struct hw_cpu *c, unsigned i);
-	/* With counters and events of its own, instead of selected(): brings the CPU up to date,
-	 * and hw_events(). NULL: those above. */
+	/* For processors with their own counters and events, these replace selected() and
+	 * hw_events(): the first brings the CPU up to date. NULL: use the default. */
 	void (*catch_up)(struct hw_cpu *c, uint64_t now);
 	uint64_t (*events)(uint64_t select, uint64_t ns);
 };
@@ -78,26 +78,27 @@ struct hw_ranges {
 
 struct hw {
 	const struct pmu_model *model;
-	struct pmu_model atom; /* Of the CPUs from first_atom on: @model with its smaller cores. */
-	unsigned first_atom;   /* ncpus: there are none. */
+	/* Model of the CPUs from first_atom on: @model with the features of its smaller cores. */
+	struct pmu_model atom;
+	unsigned first_atom; /* The first smaller core; ncpus: there are none. */
 	const struct hw_rules *rules;
-	bool one_enable; /* The first selector's enable bit is that of all, as on P6. */
+	bool one_enable; /* The first selector's enable bit enables all counters, as on P6. */
 	struct pmu pmu;  /* The description. */
-	/* Its registers that the rules do not have: hw_extra.c. */
+	/* Registers of the description that the rules do not have: hw_extra.c. */
 	struct hw_extra {
 		uint32_t addr;
-		uint64_t bits; /* Others fault. */
+		uint64_t bits; /* Bits that may be written; others fault. */
 		enum pmu_scope scope;
 		bool counts;
-		bool umc;              /* Of a memory controller. */
-		unsigned select, gate; /* Of a counter: indices of its selectors. */
+		bool umc;              /* It belongs to a memory controller. */
+		unsigned select, gate; /* For a counter, the indices of its selectors. */
 		const struct pmu_pmc *pmc;
 	} extras[HW_MAX_EXTRAS];
 	unsigned nextras;
 	unsigned ncpus;
 	pthread_mutex_t lock; /* Guards all fields below. */
 	uint64_t now;         /* Model time, ns. */
-	/* Model time if it passes by itself; NULL: hw_advance() alone moves it. */
+	/* The clock that model time follows; NULL: only hw_advance() moves it. */
 	uint64_t (*clock)(void);
 	struct hw_ranges offline, fault;
 	struct text *log;
@@ -106,8 +107,8 @@ struct hw {
 
 extern const struct hw_rules hw_intel, hw_netburst, hw_amd, hw_ipf;
 
-/* hw_netburst.c. The event select that is equivalent to @escr for thread @thread of a core; its
- * event is @escr's, and the unit mask the low bits of its event mask. */
+/* hw_netburst.c. The event select that is equivalent to @escr for thread @thread of a core: the
+ * event of @escr, with the low bits of its event mask as unit mask. */
 uint64_t hw_netburst_select(uint64_t escr, unsigned thread);
 /* Bits of a CCCR; other ones fault. */
 #define HW_CCCR_BITS 0xfffff000ULL
@@ -115,17 +116,18 @@ uint64_t hw_netburst_select(uint64_t escr, unsigned thread);
 /* Number of events @select in the first @ns of time, as counters see them. */
 uint64_t hw_events(const struct hw *hw, uint64_t select, uint64_t ns);
 
-/* hw_extra.c. These tell false of a register that is none of its. */
+/* hw_extra.c. Accesses return false for registers that it does not have. */
 void hw_extra_init(struct hw *hw);
 bool hw_extra_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
-/* *@rc: 0, or -EIO for a bit that the register lacks. */
+/* Sets *@rc to 0, or to -EIO for a bit that the register lacks. */
 bool hw_extra_write(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value, int *rc);
 
-/* hw_cpuid.c: what CPUID says on @cpu, which exists. */
+/* hw_cpuid.c: the output of CPUID on @cpu, which must exist. */
 void hw_cpuid_leaf(
 	const struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
 
-/* hw_free.c: finds out which free registers the model has, before time passes; false as above. */
+/* hw_free.c. The first finds out which free-running registers the model has, and must be called
+ * before time passes. The second returns false for registers that the model does not have. */
 void hw_free_init(struct hw *hw);
 bool hw_free_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
 /* Bits of a CPU's number below that of its core, CCX or package. */
@@ -152,7 +154,7 @@ static inline unsigned hw_nfixed(const struct pmu_model *m)
 	return (unsigned)__builtin_popcount(m->features.fixed);
 }
 
-/* IA32_PERF_CAPABILITIES exists. */
+/* Whether IA32_PERF_CAPABILITIES exists. */
 static inline bool hw_has_capabilities(const struct pmu_model *m)
 {
 	return m->vendor == PMU_INTEL && m->features.version >= 2;
@@ -164,14 +166,14 @@ static inline uint64_t hw_all_counters(const struct pmu_model *m)
 	return ((1ULL << m->features.gp) - 1) | (uint64_t)m->features.fixed << 32;
 }
 
-/* @addr is one of @n registers from @base on; *@i is its index. */
+/* Whether @addr is one of @n registers from @base on; sets *@i to its index. */
 static inline bool hw_in_row(uint32_t addr, uint32_t base, unsigned n, unsigned *i)
 {
 	*i = addr - base;
 	return *i < n;
 }
 
-/* The processor that CPU @c is of. */
+/* The model of CPU @c, which differs between the cores of a hybrid processor. */
 static inline const struct pmu_model *hw_model_of(const struct hw *hw, const struct hw_cpu *c)
 {
 	return c >= hw->cpus + hw->first_atom ? &hw->atom : hw->model;

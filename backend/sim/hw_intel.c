@@ -35,7 +35,7 @@ enum {
 #define SEL_EVENT      0xffULL
 #define INUSE_PMI      (1ULL << 63)
 
-/* Bits of the status registers that are not those of a counter. */
+/* Bits of the status registers that do not belong to a counter. */
 #define STATUS_OVF_BUF  (1ULL << 62)
 #define STATUS_COND_CHG (1ULL << 63)
 #define STATUS_V4       (0xfULL << 58) /* LBR and counter freeze, ASCI, uncore. */
@@ -127,7 +127,7 @@ static int intel_rdmsr(
 	return 0;
 }
 
-/* Faults if @v has bits outside @bits. */
+/* Stores @v in *@reg; faults if @v has bits outside @bits. */
 static int intel_store(uint64_t *reg, uint64_t v, uint64_t bits)
 {
 	if (v & ~bits)

@@ -2,9 +2,9 @@
 /*
  * Itanium 2's PMU, after Intel's reference manual for it, chapters 10 and 11. Bits that a register
  * lacks are ignored. psr.pp is set and psr.up is not, so that privileged monitors count and user
- * monitors do not. A counter that wraps sets its bit of PMC0; if its PMC has the bit oi, PMC0.fr
- * stops all from that moment on. hw_ipf_program.c has what the CPUs execute, and what of it the
- * opcode matchers and the address ranges leave.
+ * monitors do not. A counter that wraps sets its bit in PMC0; if its PMC has the bit oi, PMC0.fr
+ * stops all counters from that moment on. hw_ipf_program.c has the program that the CPUs execute,
+ * and how opcode matchers and address ranges filter it.
  *
  * Thresholds, event visibility and instruction sets have no effect. The registers of cache misses
  * (PMD0 to 3 and 17) keep what is written: no miss is captured.
@@ -20,7 +20,7 @@
 #define IPF_PM      (1ULL << 6)
 #define IPF_COUNTER ((1ULL << 47) - 1)
 
-/* PMD16: the next entry, and whether the last one has been written. */
+/* PMD16: index of the next entry, and whether the last entry has been written. */
 #define IPF_BTB_NEXT 7ULL
 #define IPF_BTB_FULL 8ULL
 
@@ -51,7 +51,7 @@ static void ipf_reset(struct hw_cpu *c)
 		c->ipf.pmc[i] = ipf_pmcs[i].def;
 }
 
-/* The register at @addr, or NULL; *@bits are those that a write sets. */
+/* The register at @addr, or NULL; *@bits are the bits that a write sets. */
 static uint64_t *ipf_register(struct hw_ipf *r, uint32_t addr, uint64_t *bits)
 {
 	unsigned i = addr & PMU_IPF_INDEX;
@@ -72,7 +72,7 @@ static uint64_t *ipf_register(struct hw_ipf *r, uint32_t addr, uint64_t *bits)
 	return NULL;
 }
 
-/* Counters are sign-extended when they are read. */
+/* Reads a register. Counters are sign-extended. */
 static int ipf_read(const struct pmu_model *m, const struct hw_cpu *c, uint32_t addr, uint64_t *v)
 {
 	struct hw_ipf r = c->ipf;
@@ -98,13 +98,13 @@ static int ipf_write(const struct pmu_model *m, struct hw_cpu *c, uint32_t addr,
 	return 0;
 }
 
-/* Events of counter @i in the first @ns of time, as its PMC is. */
+/* Events of counter @i in the first @ns of time, with the present PMC. */
 static uint64_t ipf_count(const struct hw_ipf *r, unsigned i, uint64_t ns)
 {
 	return r->pmc[i] & IPF_PM ? hw_ipf_events(r, r->pmc[i], ns) : 0;
 }
 
-/* When counter @i wraps, between @from and @to; @to if it does not. */
+/* The time between @from and @to at which counter @i wraps; @to if it does not. */
 static uint64_t ipf_wraps_at(const struct hw_ipf *r, unsigned i, uint64_t from, uint64_t to)
 {
 	uint64_t room = IPF_COUNTER + 1 - r->pmd[i], was = ipf_count(r, i, from);
@@ -132,7 +132,8 @@ static void ipf_add(struct hw_ipf *r, unsigned i, uint64_t from, uint64_t to)
 	r->pmd[i] = (r->pmd[i] + n) & IPF_COUNTER;
 }
 
-/* Each branch is a pair of entries, source and target; the last eight entries remain. */
+/* Records the branches between @from and @to. Each is a pair of entries, source and target; the
+ * last eight entries remain. */
 static void ipf_trace(struct hw_ipf *r, uint64_t from, uint64_t to)
 {
 	uint64_t first = hw_ipf_branches(r->pmc[12], from);

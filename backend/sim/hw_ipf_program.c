@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the simulated Itanium 2 executes, and which events of that a counter sees. Events that count
- * instructions are restricted by the opcode matchers and the IBRs, as PMC8 (ig_ad, inv), PMC14 and
- * PMC15 say; loads and stores also by the DBRs, as PMC13 says. Several IBR pairs, and the two
- * matchers, add to each other, except for tagged instructions, whose unit mask names one pair and
- * its matcher. PMC14's fine mode has no effect.
+ * The program that the simulated Itanium 2 executes, and which of its events a counter sees. Events
+ * that count instructions are restricted by the opcode matchers and the IBRs, as PMC8 (ig_ad, inv),
+ * PMC14 and PMC15 say; loads and stores also by the DBRs, as PMC13 says. Several IBR pairs select
+ * the union of their ranges, and the two matchers the union of their opcodes, except for tagged
+ * instructions, whose unit mask names one pair and its matcher. PMC14's fine mode has no effect.
  */
 #include "backend/sim/hw_ipf.h"
 
@@ -23,7 +23,7 @@ struct insn {
 	char unit;
 	enum kind kind;
 	uint64_t code; /* 41 bits; the major opcode is bits 40:37. */
-	unsigned data; /* Of a load or store: the word that it accesses. */
+	unsigned data; /* For a load or store, the word that it accesses. */
 };
 
 #define NOP(unit)                                                                                  \
@@ -51,7 +51,7 @@ struct insn {
 		'b', KIND_OTHER, 4ULL << 37, 0                                                     \
 	}
 
-/* The branch of bundle 3 goes to bundle 4, that of bundle 7 to bundle 0. */
+/* The branch of bundle 3 goes to bundle 4, the branch of bundle 7 to bundle 0. */
 enum { BRANCH_1 = 3, BRANCH_2 = 7 };
 static const struct insn program[BUNDLES][SLOTS] = {
 	{LOAD(0), ADD('i'), NOP('i')},
@@ -83,12 +83,13 @@ enum {
 };
 
 #define PMC8_IGNORE_IBRS (1ULL << 0)
-/* They make breakpoints of a pair. */
+/* Bits that turn a register pair into a breakpoint. */
 #define IBR_X             (1ULL << 63)
 #define DBR_RW            (3ULL << 62)
 #define PMC8_INVERT_IBRP0 (1ULL << 1)
 
-/* A debugger's pair is not the PMU's. */
+/* Whether @addr is in the range of a register pair. A debugger's breakpoint does not restrict the
+ * PMU. */
 static bool program_in_range(
 	const uint64_t pair[2], uint64_t breakpoint, uint64_t addr, unsigned level)
 {
@@ -115,7 +116,7 @@ static bool program_in_code(const struct hw_ipf *r, const struct place *p, int p
 	return !any;
 }
 
-/* Bits 40:27 and 12:0 are compared, where the mask is 0. */
+/* Whether the opcode matches. Bits 40:27 and 12:0 are compared where the mask is 0. */
 static bool program_matches(uint64_t matcher, const struct insn *insn)
 {
 	static const char units[] = "bfim";
@@ -147,7 +148,8 @@ static bool program_tagged(const struct hw_ipf *r, const struct place *p, int pa
 	return !r || (program_in_code(r, p, pair) && program_in_opcodes(r, p, pair));
 }
 
-/* A pair's field in PMC13: bit 0 ignores the DBRs, bit 1 code addresses and opcodes. */
+/* Whether PMC13 lets a load or store count. In a pair's field, bit 0 ignores the DBRs, and bit 1
+ * ignores code addresses and opcodes. */
 static bool program_accesses(const struct hw_ipf *r, const struct place *p)
 {
 	bool any = false;
@@ -201,7 +203,7 @@ static uint64_t program_instructions(
 	return n * program_rate[level];
 }
 
-/* Events per microsecond. Those that are not known get rates different from neighbouring ones, for
+/* Events per microsecond. Unknown events get rates that differ from neighbouring ones, for
  * tests. */
 static uint64_t program_event_rate(
 	const struct hw_ipf *r, unsigned event, unsigned umask, unsigned level)
@@ -263,7 +265,7 @@ uint64_t hw_ipf_branches(uint64_t pmc12, uint64_t ns)
 	return n;
 }
 
-/* Of both levels, each fifth branch is the kernel's. */
+/* If both levels are traced, every fifth branch is the kernel's. */
 void hw_ipf_branch(uint64_t pmc12, uint64_t k, uint64_t entry[2])
 {
 	bool both = program_level(pmc12, LEVEL_USER) && program_level(pmc12, LEVEL_KERNEL);
@@ -272,7 +274,7 @@ void hw_ipf_branch(uint64_t pmc12, uint64_t k, uint64_t entry[2])
 	uint64_t nth = !both ? k : kernel ? k / 5 : k / 5 * 4 + k % 5;
 	unsigned from = nth % 2 ? BRANCH_2 : BRANCH_1;
 
-	/* Bit 0: it is a source; bits 3:2: its slot. */
+	/* Bit 0: the entry is a source; bits 3:2: its slot. */
 	entry[0] = (code + from * BUNDLE_BYTES) | 2 << 2 | 1;
 	entry[1] = code + (from + 1) % BUNDLES * BUNDLE_BYTES;
 }

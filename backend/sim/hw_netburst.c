@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * NetBurst (SDM volume 3, "Performance Monitoring (Processors Based on NetBurst
- * Microarchitecture)"): all its registers are in the description, shared by the threads of a core,
- * and hw_extra.c has them. An ESCR counts events of the first thread, the second, or both. Compare,
- * threshold, edge, tags, cascading and the number of active threads have no effect.
+ * Microarchitecture)"): all its registers are in the description and shared by the threads of a
+ * core, and hw_extra.c implements them. An ESCR counts events of the first thread, the second, or
+ * both. Compare, threshold, edge, tags, cascading and the number of active threads have no effect.
  */
 #include "backend/sim/hw_i.h"
 

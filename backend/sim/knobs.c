@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Text interface of the knobs that control the model. Lists that are shown can be stored again;
- * advance takes a step and shows the time. A text that does not parse changes nothing.
+ * Text interface of the knobs that control the model. Lists are shown in a form that can be stored
+ * again; advance takes a step and shows the time. A text that does not parse changes nothing.
  */
 #include "backend/sim/hw_i.h"
 

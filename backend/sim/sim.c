@@ -92,13 +92,14 @@ static const struct msr_io_ops sim_io_ops = {
 	.free = sim_io_free,
 };
 
-/* The clock of timers, so that they ring when the model's time has come. */
+/* The clock of timers, so that they expire when the model's time has come. */
 static uint64_t sim_clock(void)
 {
 	return nsec_now(CLOCK_MONOTONIC);
 }
 
-/* The description of a processor without CPUID is that of its model, which is named as that is. */
+/* Opens the msr backend on the model. A processor without CPUID gets the description that has its
+ * model's name. */
 static int sim_open_backend(
 	struct sim_io *sim, const struct backend_conf *conf, struct backend **out, struct err *e)
 {
@@ -139,7 +140,7 @@ static int sim_open(const struct backend_conf *conf, struct backend **out, struc
 const struct backend_ops sim_backend_ops = {
 	.name = "sim",
 	.simulated = true,
-	.needs_rawio = true, /* As msr, which it replaces in tests. */
+	.needs_rawio = true, /* The same as msr, which it replaces in tests. */
 	.model_name = hw_model_name,
 	.open = sim_open,
 	MSR_BACKEND_OPS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One-line files and CPU lists of sysfs, as far as backends read them. */
+/* The one-line files and CPU lists of sysfs that backends read. */
 #ifndef BACKEND_SYSFS_SYSFS_H
 #define BACKEND_SYSFS_SYSFS_H
 
@@ -11,7 +11,8 @@
 
 enum { SYSFS_LINE = 1024 };
 
-/* The first line of a file, without its newline; empty if it cannot be read or has no @room. */
+/* The first line of a file, without its newline; empty if it cannot be read or does not fit into
+ * @room. */
 struct slice sysfs_line(const char *path, char room[SYSFS_LINE]);
 
 /* CPU lists as printed by the kernel: "0-3,5". A malformed element ends the list. */
@@ -19,10 +20,10 @@ bool cpulist_has(struct slice list, unsigned cpu);
 bool cpulist_first(struct slice list, unsigned *cpu);
 unsigned cpulist_limit(struct slice list); /* Highest number plus one; 0 if empty. */
 
-/* These read sysfs at each call. */
+/* These functions read sysfs at each call. */
 bool sysfs_cpu_online(unsigned cpu);
 unsigned sysfs_cpu_first(void); /* The lowest online CPU. */
-/* Highest number of a possible CPU, plus one. */
+/* The highest number of a possible CPU, plus one. */
 int sysfs_cpu_limit(unsigned *limit, struct err *e);
 
 #endif
