@@ -443,8 +443,8 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 	};
 	int fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 
-	/* For users who may not count at kernel level, an interrupt due at kernel level comes
-	 * late. */
+	/* Retry for users without the right to count at kernel level. An interrupt due at kernel
+	 * level then comes late. */
 	attr.exclude_kernel = 1;
 	return fd == -EACCES ? perf_open_grouped(&attr, perf_on_thread(tid), leader, e) : fd;
 }

@@ -7,8 +7,8 @@
 enum {
 	AMD_WIDTH = 48,
 	AMD_EXT_COUNTERS = 6,
-	AMD_L3_COUNTERS = 6, /* Of family 17h and later; before, the bit is another cache's. */
-	AMD_NB_COUNTERS = 4, /* Before PerfMonV2. */
+	AMD_L3_COUNTERS = 6, /* On family 17h and later; before, the bit is about another cache. */
+	AMD_NB_COUNTERS = 4, /* Without PerfMonV2. */
 	AMD_ZEN = 0x17,
 
 	ECX80000001_PERFCTR = 1u << 23, /* PerfCtrExtCore */
@@ -17,7 +17,8 @@ enum {
 	EAX80000022_V2 = 1u << 0,
 };
 
-/* Hypervisors report the bits of the processor, and lack the registers. */
+/* Finds the shared counters. Under a hypervisor there are none: hypervisors report the processor's
+ * bits but lack the registers. */
 static void amd_shared_features(const struct pmu_identity *id, const uint32_t ext[4],
 	const uint32_t v2[4], struct pmu_features *f)
 {
@@ -31,7 +32,7 @@ static void amd_shared_features(const struct pmu_identity *id, const uint32_t ex
 		return;
 	f->df = v2[EBX] >> 10 & 0x3f;
 	f->umc = v2[EBX] >> 16 & 0x3f;
-	f->umcs = (unsigned)__builtin_popcount(v2[ECX]); /* A bit for each that is active. */
+	f->umcs = (unsigned)__builtin_popcount(v2[ECX]); /* One bit for each active controller. */
 }
 
 int amd_features(const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu_features *out,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Descriptions for --pmu and for detection: built in, of a directory, and single files. */
+/* Descriptions for --pmu and for detection: built in, from a directory, and from single files. */
 #include "backend/pmu/catalog.h"
 
 #include <dirent.h>
@@ -85,7 +85,7 @@ static int catalog_add_file(int dir, const char *name, struct err *e)
 	if (rc == 0)
 		rc = pmu_models_add(s, e);
 	if (rc == 0)
-		text = NULL; /* It is the models' now. */
+		text = NULL; /* The models own it now. */
 	return rc;
 }
 

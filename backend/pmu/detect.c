@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* From CPUID to a model and its description. Results are only used if pmu_validate() agrees. */
+/* Finds a model and its description by CPUID. Results are used only if pmu_validate() accepts
+ * them. */
 #include "backend/pmu/detect.h"
 
 #include <errno.h>
@@ -76,8 +77,9 @@ bool detect_matches(const struct pmu_match *m, const struct pmu_identity *id, un
 	return !m->by_model || detect_in(m->models, PMU_CPU_MODEL_WORDS, id->model);
 }
 
-/* One that names the CPU's model precedes one that does not; then the highest version wins, then
- * the last: an administrator's file is later than those compiled in. */
+/* Chooses among the matching models. A model that names the CPU's model wins over one that does
+ * not; then the highest version wins, then the last model: administrators' files come after the
+ * models compiled in. */
 static const struct pmu_model *detect_model(
 	enum pmu_vendor vendor, const struct pmu_identity *id, unsigned version)
 {

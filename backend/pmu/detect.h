@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detects the PMU of a CPU from its CPUID leaves, by the models' lines "detect". A model that goes
- * by the vendor's feature leaves alone applies to processors newer than this program, too.
+ * Detects the PMU of a CPU from its CPUID leaves, by the models' lines "detect". A model that
+ * relies only on the vendor's feature leaves also applies to processors newer than this program.
  */
 #ifndef BACKEND_PMU_DETECT_H
 #define BACKEND_PMU_DETECT_H
@@ -21,13 +21,13 @@ struct pmu_cpu {
 int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e);
 
 /*
- * Keeps those free registers of @pmu that @cpu has, adds those of free.pmu that it has, and finds
- * out the unit of energy. One that cannot be read is left out; so is one of energy that reads 0, as
- * Linux does: some hypervisors answer that.
+ * Keeps the free-running registers of @pmu that @cpu has, adds the ones in free.pmu that it has,
+ * and finds out the unit of energy. Registers that cannot be read are left out; so are energy
+ * registers that read 0, as in Linux, because some hypervisors return that.
  */
 void pmu_free_detect(const struct pmu_cpu *cpu, struct pmu *pmu);
 
-/* Adds the virtual PMDs that are free registers of a CPU and not there yet. */
+/* Adds the virtual PMDs of a CPU's free-running registers that @pmu does not have yet. */
 void pmu_free_add_virtuals(struct pmu *pmu);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which registers that count by themselves a CPU has, by the lines of free.pmu and its CPUID. */
+/* Finds out which free-running registers a CPU has, from the lines of free.pmu and its CPUID. */
 #include <pthread.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum {
 #define MSR_AMD_RAPL_UNIT 0xc0010299u
 #define MSR_AMD_HWCR      0xc0010015u
 
-/* Those of free.pmu, parsed once. */
+/* The lines of free.pmu, parsed once. */
 static struct free_line free_lines[FREE_MAX_LINES];
 static unsigned free_nlines;
 static pthread_once_t free_once = PTHREAD_ONCE_INIT;
@@ -37,7 +37,7 @@ static void free_parse(void)
 	}
 }
 
-/* A bit of CPUID; false: the leaf is not there. */
+/* Whether a bit of CPUID is set; false if the leaf does not exist. */
 static bool free_cpuid_bit(
 	const struct pmu_cpu *cpu, uint32_t max, uint32_t leaf, unsigned reg, unsigned bit)
 {
@@ -54,7 +54,8 @@ static bool free_msr_bit(const struct pmu_cpu *cpu, uint32_t addr, unsigned bit)
 	return cpu->rdmsr(cpu->arg, addr, &v) == 0 && v >> bit & 1;
 }
 
-/* Intel's SDM, volume 2, CPUID; AMD's APM, volume 3, appendix E. */
+/* Whether the CPU has a feature, after Intel's SDM, volume 2, CPUID, and AMD's APM, volume 3,
+ * appendix E. */
 static bool free_has_feature(
 	const struct pmu_cpu *cpu, const struct pmu_identity *id, enum free_feature feature)
 {
@@ -73,7 +74,7 @@ static bool free_has_feature(
 		return free_cpuid_bit(cpu, max, 6, EAX, 0);
 	case FEATURE_PACKAGE_THERMAL:
 		return free_cpuid_bit(cpu, max, 6, EAX, 6);
-	case FEATURE_IRPERF: /* Without the bit it does not count. */
+	case FEATURE_IRPERF: /* Without the bit, the register does not count. */
 		return free_cpuid_bit(cpu, max_ext, 0x80000008, EBX, 1) &&
 		       free_msr_bit(cpu, MSR_AMD_HWCR, HWCR_IRPERF_EN);
 	case FEATURE_RAPL:
@@ -95,7 +96,7 @@ static bool free_applies(
 	return detect_matches(&f->match, id, 0) && free_has_feature(cpu, id, f->feature);
 }
 
-/* The joules of a count. False: the unit is not known. */
+/* Sets the energy of a count. False: the unit is not known. */
 static bool free_find_unit(const struct pmu_cpu *cpu, struct pmu_free *reg)
 {
 	uint32_t addr = reg->unit == PMU_UNIT_RAPL_AMD ? MSR_AMD_RAPL_UNIT : MSR_RAPL_UNIT;
@@ -135,7 +136,8 @@ static bool free_is_listed(const struct pmu *pmu, const struct pmu_free *reg)
 	return false;
 }
 
-/* Those of a CPU that never wrap are PMDs, too. */
+/* The number of the virtual PMD of @reg. Only registers of a single CPU that never wrap have
+ * one. */
 static bool free_find_num(const struct pmu_free *reg, uint16_t *num)
 {
 	static const char *const names[] = {"tsc", "mperf", "aperf", "pperf", "irperf"};
@@ -150,7 +152,7 @@ static bool free_find_num(const struct pmu_free *reg, uint16_t *num)
 	return false;
 }
 
-/* In rising order of numbers. */
+/* Inserts @v in rising order of numbers. */
 static void free_insert_virtual(struct pmu *pmu, const struct pmu_virtual *v)
 {
 	unsigned at = pmu->nvirtuals;
@@ -190,7 +192,8 @@ static void free_find(const struct pmu_cpu *cpu, struct pmu *pmu)
 		return;
 	pthread_once(&free_once, free_parse);
 	for (unsigned i = 0; i < free_nlines; i++) {
-		struct free_line f = free_lines[i]; /* Its unit is this CPU's. */
+		/* A copy, because the unit depends on the CPU. */
+		struct free_line f = free_lines[i];
 
 		if (!free_is_listed(pmu, &f.reg) && free_applies(&f, cpu, &id) &&
 			free_is_there(cpu, &f.reg) && parse_free_add(pmu, &f.reg, &e) < 0)
@@ -208,7 +211,7 @@ uint64_t pmu_free_wrap_ns(const struct pmu_free *reg)
 {
 	if (reg->width >= 64 || reg->unit == PMU_UNIT_DEGREES)
 		return UINT64_MAX;
-	if (pmu_unit_is_energy(reg->unit)) /* uJ / W are us. */
+	if (pmu_unit_is_energy(reg->unit)) /* uJ / W = us. */
 		return num_scale(
 			1ULL << reg->width, reg->uj * 1000 / PMU_FREE_WATTS, reg->uj_shift);
 	return num_scale(1ULL << reg->width, NSEC_PER_SEC / PMU_FREE_EVENTS_PER_S, 0);

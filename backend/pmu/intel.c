@@ -13,13 +13,14 @@ enum {
 	LEAF_CORE = 0x1a,
 	LEAF_PERFMON_EXT = 0x23,
 	EDX7_HYBRID = 1u << 15,
-	EAX7_1_PERFMON_EXT = 1u << 8, /* Of subleaf 1: there is a leaf 0x23. */
+	EAX7_1_PERFMON_EXT = 1u << 8, /* Subleaf 1: there is a leaf 0x23. */
 	EAX23_COUNTERS = 1u << 1,     /* There is a subleaf 1, with bitmaps of counters. */
 	ECX1_PDCM = 1u << 15,         /* IA32_PERF_CAPABILITIES exists. */
 	PERF_CAP_FULL_WIDTH = 1u << 13,
 };
 
-/* If a hypervisor hides the register, its read faults; narrow writes always work. */
+/* Finds out whether counters can be written at full width. If a hypervisor hides the register,
+ * reading it faults; narrow writes always work. */
 static int intel_full_width(
 	const struct pmu_cpu *cpu, const struct pmu_identity *id, bool *full, struct err *e)
 {
@@ -60,7 +61,8 @@ static void intel_fixed(
 	}
 }
 
-/* Leaf 0x23 says what this CPU has, where leaf 0xA may say what all CPUs have. */
+/* Reads leaf 0x23, which describes this CPU, whereas leaf 0xA may describe what all CPUs have in
+ * common. */
 static int intel_extended(const struct pmu_cpu *cpu, struct pmu_features *f, struct err *e)
 {
 	uint32_t leaf[4];
@@ -88,10 +90,10 @@ static bool intel_is_alder_lake(const struct pmu_identity *id)
 }
 
 /*
- * The kind of core. On Alder Lake, leaf 0xA says on all CPUs what those of the smaller kind have;
- * the larger kind has two general-purpose counters and a fixed one more, unless the leaf already
- * includes them, as where the others are disabled. Linux does the same (intel_pmu_init() in
- * arch/x86/events/intel/core.c).
+ * Finds the kind of core. On Alder Lake, leaf 0xA describes the smaller kind on all CPUs. The
+ * larger kind has two more general-purpose counters and one more fixed counter, unless the leaf
+ * already includes them, as it does if the smaller cores are disabled. Linux does the same
+ * (intel_pmu_init() in arch/x86/events/intel/core.c).
  */
 static int intel_core(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 	struct pmu_features *f, struct err *e)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Keys with numbers, steps, words and lists; the rules of each line are its caller's. */
+/* Parses keys with numbers, steps, words and lists. Callers have the rules of each line. */
 #include "backend/pmu/key.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int key_parse_steps(struct slice value, struct key *k, struct err *e)
 	return rc < 0 ? err_prefix(e, "%s=", k->name) : 0;
 }
 
-/* The words that may be written, with commas between. */
+/* The allowed words, separated by commas. */
 static const char *key_words(const struct key *k, struct text *out)
 {
 	for (unsigned i = 0; k->words[i]; i++)
@@ -65,7 +65,7 @@ static int key_parse_value(struct slice value, struct key *k, struct err *e)
 	}
 }
 
-/* @word is none of the keys. */
+/* Explains that @word is none of the keys. */
 static int key_refuse(struct slice word, const struct key *keys, unsigned n, struct err *e)
 {
 	TEXT_CLEANUP struct text all = {0};
@@ -77,7 +77,7 @@ static int key_refuse(struct slice word, const struct key *keys, unsigned n, str
 		SLICE_ARG(word), text_ok(&all) ? all.p : "");
 }
 
-/* @k is not there, and required. */
+/* Explains that @k is required and missing. */
 static int key_miss(const struct key *k, struct err *e)
 {
 	TEXT_CLEANUP struct text all = {0};

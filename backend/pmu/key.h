@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-/* What is written after "key=". */
+/* The kind of value after "key=". */
 enum key_kind {
 	KEY_NUMBER,
 	KEY_STEPS, /* N, N+STEP, or N<<STEP: element i of an array has N + i*STEP, N << i*STEP. */
@@ -27,21 +27,21 @@ struct key {
 	bool seen;
 	bool shifts; /* The step was given by "<<". */
 	uint64_t value, step;
-	struct slice text; /* What was written after "=". */
+	struct slice text; /* The text after "=". */
 };
 
-/* Reads the keys of @line, in any order. EINVAL: unknown, missing or twice; ERANGE: over its max.
- */
+/* Parses the keys of @line, in any order. EINVAL: a key is unknown, missing or repeated; ERANGE: a
+ * value exceeds its max. */
 int key_parse_line(struct slice line, struct key *keys, unsigned n, struct err *e);
 
-/* The value that element @i of an array has. ERANGE: it exceeds the key's max. */
+/* Sets the value for element @i of an array. ERANGE: it exceeds the key's max. */
 int key_at(const struct key *k, unsigned i, uint64_t *value, struct err *e);
 
 /* Sets the bits of the numbers in the text of @k, below 64 * @words. */
 int list_parse(const struct key *k, uint64_t *bits, unsigned words, struct err *e);
 
-/* Copies @s, terminated. EINVAL: it is empty or does not fit; @what names it in the sentence, and
- * @form is what the line looks like. */
+/* Copies @s and terminates it. EINVAL: it is empty or does not fit; the sentence uses @what as its
+ * name and shows @form as the form of the line. */
 int text_parse(
 	struct slice s, const char *what, const char *form, char *to, size_t room, struct err *e);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tables of registers. They prevent writes to registers that do not belong to a PMU: what is not
- * here, with the role that it has here, no description may name.
+ * Tables of registers. They prevent writes to registers that do not belong to a PMU: a description
+ * may use only registers in these tables, and only in the role given here.
  */
 #include "backend/pmu/known.h"
 
@@ -22,7 +22,8 @@ static const struct known known_x86[] = {
 	{0x38e, 0x38e, 1, ROLE_STATUS},
 	{0x38f, 0x38f, 1, ROLE_GLOBAL},
 	{0x390, 0x390, 1, ROLE_CLEAR},
-	{0x391, 0x391, 1, ROLE_UNCORE_GLOBAL}, /* before version 4, where it sets status bits */
+	/* only before version 4, where it sets status bits */
+	{0x391, 0x391, 1, ROLE_UNCORE_GLOBAL},
 	{0x392, 0x392, 1, ROLE_INUSE},
 	{0x394, 0x394, 1, ROLE_COUNTER}, /* Nehalem's uncore: fixed, match, others */
 	{0x395, 0x395, 1, ROLE_UNCORE_FIXED},
@@ -47,9 +48,9 @@ static const struct known known_x86[] = {
 };
 
 /*
- * Those of NetBurst (SDM volume 4, MSRs in the Pentium 4 and Xeon processors), where other
- * processors have other registers at some of the addresses. Not 0x3BF, which the manual lacks, and
- * none of PEBS (0x3F1, 0x3F2).
+ * PMU registers of NetBurst (SDM volume 4, MSRs in the Pentium 4 and Xeon processors). Other
+ * processors have other registers at some of these addresses. Excludes 0x3BF, which the manual
+ * lacks, and the PEBS registers (0x3F1, 0x3F2).
  */
 static const struct known known_netburst[] = {
 	{0x300, 0x311, 1, ROLE_COUNTER}, {0x360, 0x371, 1, ROLE_CCCR},
@@ -59,13 +60,15 @@ static const struct known known_netburst[] = {
 	{0x3e0, 0x3e1, 1, ROLE_ESCR}, /* CRU_ESCR4 and 5 */
 };
 
-/* Registers of Itanium 2 that a description may use. PMC 1 to 3 have no bits of its counters. */
+/* Registers of Itanium 2 that a description may use. PMC 1 to 3 are not included, as they have no
+ * bits of its counters. */
 static const struct known known_ipf[] = {
 	{PMU_IPF_PMC + 0, PMU_IPF_PMC + 0, 1, ROLE_IPF_FREEZE},
 	{PMU_IPF_PMC + 4, PMU_IPF_PMC + 7, 1, ROLE_IPF_SELECT},
 	{PMU_IPF_PMC + 8, PMU_IPF_PMC + 9, 1, ROLE_EXTRA}, /* opcode matchers */
 	{PMU_IPF_PMC + 10, PMU_IPF_PMC + 12, 1, ROLE_IPF_CAPTURE},
-	{PMU_IPF_PMC + 13, PMU_IPF_PMC + 15, 1, ROLE_EXTRA}, /* what they and ranges restrict */
+	/* events that these and address ranges restrict */
+	{PMU_IPF_PMC + 13, PMU_IPF_PMC + 15, 1, ROLE_EXTRA},
 	{PMU_IPF_PMD + 0, PMU_IPF_PMD + 17, 1, ROLE_COUNTER},
 	{PMU_IPF_IBR + 0, PMU_IPF_IBR + 6, 2, ROLE_EXTRA}, /* addresses */
 	{PMU_IPF_IBR + 1, PMU_IPF_IBR + 7, 2, ROLE_IPF_IBR_MASK},
@@ -89,8 +92,8 @@ static const struct meaning known_meanings[] = {
 	[ROLE_AMD_SHARED] = {EVTSEL_INT | EVTSEL_PIN | EVTSEL_ANY, EVTSEL_EN, 0},
 	[ROLE_UMC_SELECT] = {~0x800003ffULL, 1ULL << 31, 0},
 	[ROLE_EXTRA] = {0, 0, 0},
-	/* Event, mask, tag, and levels of the first thread; those of the second are another user's.
-	 */
+	/* Event, mask, tag, and levels of the first thread; the second thread's levels belong to
+	 * another user. */
 	[ROLE_ESCR] = {~0x7ffffffcULL, 0, ESCR_T0_OS},
 	/* FORCE_OVF, the two OVF_PMI and CASCADE act on interrupts and other counters. */
 	[ROLE_CCCR] = {~0x1fff000ULL, CCCR_ENABLE, 0},
@@ -98,7 +101,7 @@ static const struct meaning known_meanings[] = {
 	/* Bit 5 interrupts; bits 3:0 are the privilege levels. */
 	[ROLE_IPF_SELECT] = {1 << 5, 0xf, 1},
 	[ROLE_IPF_CAPTURE] = {0, 0xf, 1},
-	/* They make breakpoints. */
+	/* These bits turn a pair into a breakpoint. */
 	[ROLE_IPF_IBR_MASK] = {1ULL << 63, 0, 0},
 	[ROLE_IPF_DBR_MASK] = {3ULL << 62, 0, 0},
 };
@@ -108,7 +111,7 @@ const struct meaning *known_meaning(enum role role)
 	return &known_meanings[role];
 }
 
-/* CCCRs make it one. */
+/* Whether @pmu is NetBurst, which is true if it has CCCRs. */
 static bool known_is_netburst(const struct pmu *pmu)
 {
 	for (unsigned i = 0; i < pmu->npmcs; i++)
@@ -119,7 +122,7 @@ static bool known_is_netburst(const struct pmu *pmu)
 
 #define ROWS(table, n) (*(n) = sizeof(table) / sizeof((table)[0]), (table))
 
-/* The registers that there may be, and their number. */
+/* The table of registers that @pmu may have; sets *@n to its size. */
 static const struct known *known_table(const struct pmu *pmu, size_t *n)
 {
 	if (pmu->space == PMU_SPACE_IPF)
@@ -143,13 +146,13 @@ bool known_role(const struct pmu *pmu, uint32_t addr, enum role *role)
 	return false;
 }
 
-/* Registers that are reached at a second address, too. */
+/* Registers that also have a second address. */
 static const struct {
 	uint32_t first, n, step;  /* The second addresses. */
-	uint32_t same, same_step; /* The first ones. */
+	uint32_t same, same_step; /* The first addresses. */
 } known_aliases[] = {
 	{0x4c1, 8, 1, 0xc1, 1},            /* Intel, full width */
-	{0xc0010200, 4, 2, 0xc0010000, 1}, /* AMD PerfCtrExtCore: those since K7 */
+	{0xc0010200, 4, 2, 0xc0010000, 1}, /* AMD PerfCtrExtCore: the registers since K7 */
 	{0xc0010201, 4, 2, 0xc0010004, 1},
 };
 

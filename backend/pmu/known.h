@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The registers that a description may use, and the part that each may have. */
+/* The registers that a description may use, and the role of each. */
 #ifndef BACKEND_PMU_KNOWN_H
 #define BACKEND_PMU_KNOWN_H
 
@@ -35,26 +35,26 @@ struct meaning {
 	uint64_t kernel;    /* Bits for privileged users only, unless reserved. */
 };
 
-/* False: a description like @pmu may not have a register at @addr. */
+/* Sets the role of the register at @addr. False: a description like @pmu may not have it. */
 bool known_role(const struct pmu *pmu, uint32_t addr, enum role *role);
 
-/* Of a role before ROLE_COUNTER. */
+/* The special bits of a role before ROLE_COUNTER. */
 const struct meaning *known_meaning(enum role role);
 
-/* One address for all those of a register. */
+/* The address that stands for all addresses of a register. */
 uint32_t known_unalias(const struct pmu *pmu, uint32_t addr);
 
 /* Values of unit=, by enum pmu_unit; NULL ends them. */
 extern const char *const known_units[];
 
-/* A register that may be read as a free one, and is never written. */
+/* A register that may be read as a free-running one, and is never written. */
 struct known_free {
 	uint32_t addr;
-	unsigned units; /* A bit for each enum pmu_unit that a value of it may have. */
-	uint64_t bits;  /* Those that a value may have. */
+	unsigned units; /* One bit for each enum pmu_unit that its values may have. */
+	uint64_t bits;  /* Bits that a value may include. */
 };
 
-/* NULL: it is none. */
+/* The free-running register at @addr; NULL: it is not one. */
 const struct known_free *known_find_free(uint32_t addr);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The @n lowest bits. */
+/* A mask of the @n lowest bits. */
 static inline uint64_t pmu_low_bits(unsigned n)
 {
 	return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;

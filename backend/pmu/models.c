@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The models: those compiled in, parsed once, and those that the catalog adds. */
+/* The models: the ones compiled in, which are parsed once, and the ones that the catalog adds. */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -4,18 +4,19 @@
  * are skipped, numbers are decimal or 0x hex, keys are in any order, [] is optional:
  *
  *   pmu NAME TITLE...             one word, then free text
- *   space SPACE                   where the registers are: msr (the default), or ipf: those of
+ *   space SPACE                   where the registers are: msr (the default), or ipf: registers of
  *                                 Itanium, which only the simulator has
  *   detect vendor=intel|amd version=N [max_version=N] [family=LIST [models=LIST]] [bare]
- *                                 the CPUs that have it. version is that of CPUID leaf 0xA; of AMD,
- *                                 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022); 0: neither.
- *                                 bare: not under a hypervisor, which may lack its registers
+ *                                 the CPUs that have this PMU. version is from CPUID leaf 0xA; on
+ *                                 AMD, 1: PerfCtrExtCore, 2: PerfMonV2 (leaf 0x80000022), 0:
+ *                                 neither. bare: not under a hypervisor, which may lack its
+ *                                 registers
  *   features version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width] [l3=N] [df=N]
- *            [umc=N] [umcs=N]     what CPUID says, for --pmu=NAME and the simulator; for version 0,
- *                                 also of an actual CPU
+ *            [umc=N] [umcs=N]     what CPUID reports, for --pmu=NAME and the simulator; for version
+ *                                 0, for an actual CPU, too
  *   atom version=N gp=N gp_width=N [fixed=BITS fixed_width=N] [full_width]
- *                                 the same of the smaller cores of a hybrid processor, which the
- *                                 second half of the simulator's CPUs are
+ *                                 the features of a hybrid processor's smaller cores: the second
+ *                                 half of the simulator's CPUs
  *   rate N                        upper limit of events per second of any counter
  *   global ctrl=ADDR [inuse=ADDR] [status=ADDR clear=ADDR]
  *   pmc NUM NAME addr=ADDR default=BITS reserved=BITS enable=BITS kernel=BITS [user=BITS]
@@ -23,45 +24,45 @@
  *                [shared] [of=OF] [scope=SCOPE] [escr=BITS:NUM,...] [ovf=BITS] [second=BITS]
  *   pmd NUM NAME addr=ADDR [waddr=ADDR] [full=ADDR] width=N wmask=BITS pmc=NUM [field=BITS]
  *                [global=BIT] [rdpmc=INDEX] [buffer] [of=OF] [scope=SCOPE] [twice]
- *   require NUM:BITS...           one of these bits of these PMCs, at most three, must be 1; with
- *                                 ipf
+ *   require NUM:BITS...           at least one of these bits of these PMCs, at most three, must be
+ *                                 1; with ipf
  *   constraint PMCS EVENT...      only the PMCs of the list PMCS can count these events. EVENT is
- *                                 the code in bits 7:0, or FIRST-LAST of such, with any unit mask;
- *                                 or, over 0xff, bits 15:0 with that unit mask. The first EVENT
- *                                 that fits decides. PMCs that are shared or have a scope= have
- *                                 events of their own, which have no constraint
+ *                                 a code in bits 7:0, or a range FIRST-LAST of codes, with any unit
+ *                                 mask; or, over 0xff, bits 15:0 with that unit mask. The first
+ *                                 EVENT that fits decides. PMCs that are shared or have a scope=
+ *                                 have their own events, which have no constraints
  *   virtual NUM NAME file=PATH    a number in a file; NUM is 272 or greater
  *   free NAME addr=ADDR width=N [shift=N] [valid=BITS] unit=UNIT scope=SCOPE
- *                                 a register that counts, or shows something, by itself, and is
- *                                 only read
+ *                                 a free-running register, which is only read
  *   sim NAME COUNTERS...          a processor that the simulator has: its name, a summary of its
- *   cpuid signature=N max_leaf=N [max_ext=N] selector=BITS    counters, and what its CPUID says;
- *                                 selector= are the bits that an event select has. With ipf,
- *                                 there is no cpuid, and no detect
+ *   cpuid signature=N max_leaf=N [max_ext=N] selector=BITS    counters, and its CPUID; selector=
+ *                                 are the bits that an event select has. With ipf, there is no
+ *                                 cpuid and no detect
  *
  * NUM are logical numbers in rising order; gate=, with= and pmc= refer to lines above. N-M instead
  * of NUM is an array: element i is named NAMEi, and addr=, waddr=, full=, gate=, pmc=, field=,
  * global= and rdpmc= may be VALUE+STEP, which adds i times STEP, or VALUE<<STEP, which shifts.
  *
- * OF is gp, fixed, l3, df or umc: element i exists if the CPU has general-purpose or fixed counter
- * i, or AMD's of the last-level cache, data fabric or memory controllers; a single register, if it
- * has any. Of more than 32 of the memory controllers, which are umcs=, the first of each exist.
- * Without width=, CPUID gives the width. A shared PMC keeps the bits that are in field= of
- * its PMDs; the others are reserved. full=: the address to write completely, if the CPU has
- * full-width writes. SCOPE is thread, core, ccx or package: the CPUs that share the register. A
- * counter has that of its PMC.
+ * OF is gp, fixed, l3, df or umc: element i exists if the CPU has counter i of that kind: general
+ * purpose, fixed, or AMD's last-level cache, data fabric or memory controllers. A single register
+ * exists if the CPU has any such counter. If the memory controllers, whose number is umcs=, have
+ * more than 32 counters together, only the first ones of each exist. Without width=, CPUID gives
+ * the width. A shared PMC with of= keeps the bits in field= of its PMDs; its other bits are
+ * reserved. full= is the address to write completely, if the CPU has full-width writes. SCOPE is
+ * thread, core, ccx or package: the CPUs that share the register. A counter has the scope of its
+ * PMC.
  *
  * UNIT is ticks, events, degrees, rapl, rapl_atom, rapl_16, rapl_0 or rapl_amd: enum pmu_unit.
- * valid= are bits without which the register has no value. free.pmu has lines "free" for all
- * processors, and after them the conditions under which a processor has the register.
+ * valid= are bits that must be set; otherwise the register has no value. free.pmu has lines "free"
+ * for all processors, which end with the conditions under which a processor has the register.
  *
- * escr= makes it a CCCR of NetBurst: value i of its bits BITS chooses the i-th of the PMCs NUM
- * above, and "-" is none. ovf= are the bits that the CPU sets when the counter wraps;
- * second= those of the second thread of a core for kernel= and user=, in the same order; twice: a
- * counter is written twice.
+ * escr= makes a PMC a CCCR of NetBurst: value i of its bits BITS chooses the i-th of the PMCs NUM
+ * above; "-" is none. ovf= are the bits that the CPU sets when the counter wraps. second= are the
+ * bits for the second thread of a core that correspond to kernel= and user=, in this order. twice:
+ * each write of the counter is done twice.
  *
- * perfmonfs/pmu.h explains the other fields. A text that pmu_parse() accepts is also valid,
- * according to pmu_validate().
+ * perfmonfs/pmu.h explains the other fields. A text that pmu_parse() accepts also passes
+ * pmu_validate().
  */
 #include "backend/pmu/parse_i.h"
 
@@ -114,7 +115,7 @@ static int parse_line(struct parse *p, struct slice line, struct err *e)
 		SLICE_ARG(word));
 }
 
-/* Mistakes found so far, and where they go. */
+/* Mistakes found so far, and their receiver. */
 struct mistakes {
 	pmu_tell *tell; /* NULL: the first mistake ends the parsing. */
 	void *arg;
@@ -137,7 +138,7 @@ static bool parse_goes_on(const struct mistakes *m)
 	return m->tell || !m->n;
 }
 
-/* What editors leave in a file that is not plain text; @line is where. */
+/* Refuses what editors leave in files that are not plain text; sets @line to the place. */
 static int parse_check_text(struct slice text, unsigned *line, struct err *e)
 {
 	*line = 1;
@@ -157,7 +158,8 @@ static int parse_check_text(struct slice text, unsigned *line, struct err *e)
 	return 0;
 }
 
-/* CPUID belongs to x86, and so do MSRs. @line is that of the mistake. */
+/* Checks that lines about CPUID go with MSRs, since both belong to x86. Sets @line to the mistake's
+ * line. */
 static int parse_check_processor(const struct parse *p, unsigned *line, struct err *e)
 {
 	const unsigned *at = p->first_line;
@@ -234,11 +236,11 @@ int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu 
 struct check {
 	const struct parse *p;
 	struct mistakes *m;
-	bool whole;    /* All lines are there, so that what is missing is a mistake. */
-	unsigned last; /* Number of the line of rows that had the last mistake. */
+	bool whole;    /* All lines were parsed, so anything missing is a mistake. */
+	unsigned last; /* Number of the line of the last mistake in a row. */
 };
 
-/* Of an array, the first mistake is told. */
+/* Reports a mistake in a row. For an array of registers, only the first mistake is reported. */
 static bool parse_check_row(void *arg, enum pmu_part part, unsigned row, const struct err *e)
 {
 	struct check *c = arg;
@@ -260,7 +262,8 @@ static bool parse_check_row(void *arg, enum pmu_part part, unsigned row, const s
 	return parse_goes_on(c->m);
 }
 
-/* Without a line "global" that has no mistake, bits of it are none of the PMDs' mistakes. */
+/* Clears the PMDs' global bits if the line "global" has a mistake, so that they are not reported as
+ * mistakes. */
 static void parse_forget_global(struct parse *p)
 {
 	if (p->first_line[LINE_GLOBAL] && !p->pmu.global_ctrl)

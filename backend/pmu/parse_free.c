@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Lines about registers that count by themselves: those of a description, and those of free.pmu,
- * which also say the processors that have them. */
+/* Lines "free", about free-running registers: in a description, and in free.pmu, where they also
+ * say which processors have the register. */
 #include "backend/pmu/parse_i.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *const free_features[] = {[FEATURE_NONE] = "none",
 	[FEATURE_RAPL] = "rapl",
 	NULL};
 
-/* The keys of a description's line, then those of free.pmu alone. */
+/* The keys of a description's line, then the keys for free.pmu only. */
 enum {
 	FREE_ADDR,
 	FREE_WIDTH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the parser of descriptions: what is known after the lines above, and one function a line.
- */
+/* Inside the parser of descriptions: the state after the lines parsed so far, and one function for
+ * each kind of line. */
 #ifndef BACKEND_PMU_PARSE_I_H
 #define BACKEND_PMU_PARSE_I_H
 
@@ -31,13 +31,14 @@ struct parse {
 	struct pmu_model model;
 	/* Parameters for of=: those of the actual CPU, or of the line "features". */
 	const struct pmu_features *features;
-	/* PMCs by row that keep the bits of their PMDs only: of= and shared. */
+	/* By row, the PMCs that keep only the bits of their PMDs: with of= and shared. */
 	bool trims[PMU_MAX_PMCS];
-	unsigned line; /* Its number. */
-	/* Logical numbers of PMCs whose line has a mistake: what refers to them has none. */
+	unsigned line; /* Number of the current line. */
+	/* By logical number, the PMCs whose line has a mistake: lines that refer to them are not
+	 * reported. */
 	bool lost[PMU_MAX_NUM];
 	unsigned first_line[LINE_KINDS]; /* Numbers of the first lines of each kind; 0: none. */
-	/* Numbers of the lines of each row. */
+	/* By row, the numbers of the lines. */
 	unsigned pmc_line[PMU_MAX_PMCS], pmd_line[PMU_MAX_PMDS], virtual_line[PMU_MAX_VIRTUALS];
 	unsigned free_line[PMU_MAX_FREES];
 };
@@ -45,7 +46,7 @@ struct parse {
 /* Values of scope= and vendor=, by enum pmu_scope and enum pmu_vendor; NULL ends them. */
 extern const char *const parse_scope_words[], *const parse_vendor_words[];
 
-/* -ECANCELED: the line refers to one that has a mistake. */
+/* Parse one line. -ECANCELED: it refers to a line that has a mistake. */
 int parse_pmu(struct parse *p, struct slice line, struct err *e);
 int parse_space(struct parse *p, struct slice line, struct err *e);
 int parse_rate(struct parse *p, struct slice line, struct err *e);
@@ -83,12 +84,12 @@ struct free_line {
 	enum free_feature feature;
 };
 
-/* With @conditions, they may follow: of free.pmu. */
+/* Parses a line "free". @conditions: conditions may follow, as in free.pmu. */
 int parse_free_line(struct slice line, bool conditions, struct free_line *f, struct err *e);
-/* EINVAL: there are too many. */
+/* Adds a free-running register. EINVAL: there are too many. */
 int parse_free_add(struct pmu *pmu, const struct pmu_free *reg, struct err *e);
 
-/* After the last line: the bits of of= PMCs that are shared are those of their PMDs. */
+/* Called after the last line: limits shared PMCs with of= to the bits of their PMDs. */
 void parse_trim(struct parse *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include "backend/pmu/low_bits.h"
 #include "base/num.h"
 
-/* Values of of=: the counters of CPUID that the elements of an array are. */
+/* Values of of=: the kinds of counters in CPUID that the elements of an array correspond to. */
 enum { OF_GP, OF_FIXED, OF_L3, OF_DF, OF_UMC };
 static const char *const parse_of_words[] = {[OF_GP] = "gp",
 	[OF_FIXED] = "fixed",
@@ -24,13 +24,13 @@ const char *const parse_scope_words[] = {[PMU_SCOPE_THREAD] = "thread",
 	[PMU_SCOPE_PACKAGE] = "package",
 	NULL};
 
-/* NUM or NUM-NUM, and the name. */
+/* The registers of a line: NUM or NUM-NUM, and the name. */
 struct array {
 	unsigned first, last;
 	char name[PMU_NAME];
-	uint64_t exists; /* Bit i: element i does. */
-	unsigned width;  /* Of a counter, by CPUID; 0 without of=. */
-	unsigned each;   /* Counters of each memory controller; 0: they have none, or not known. */
+	uint64_t exists; /* Bit i: element i exists. */
+	unsigned width;  /* Width of a counter from CPUID; 0 without of=. */
+	unsigned each;   /* Counters per memory controller; 0: none, or not known. */
 };
 
 enum { ARRAY_MAX = 64, UMC_MAX = 32 /* Counters of memory controllers that exist. */ };
@@ -60,7 +60,8 @@ static unsigned parse_umc_each(const struct pmu_features *f)
 	return f->umcs ? f->umc / f->umcs : 0;
 }
 
-/* The counters of a controller follow one another. Each has as many as the others. */
+/* Which counters of memory controllers exist. All controllers have the same number; the counters of
+ * a controller are consecutive. */
 static uint64_t parse_of_umc(const struct pmu_features *f)
 {
 	unsigned each = parse_umc_each(f);
@@ -90,7 +91,8 @@ static uint64_t parse_of(const struct pmu_features *f, uint64_t of)
 	}
 }
 
-/* Element 0 of a line without a range exists if any counter does. */
+/* Finds out which elements exist. On a line without a range, the element exists if any counter
+ * does. */
 static int parse_array_limit(
 	const struct parse *p, struct array *a, const struct key *of, struct err *e)
 {
@@ -104,7 +106,7 @@ static int parse_array_limit(
 	a->exists = parse_of(f, of->value);
 	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
 	a->each = of->value == OF_UMC ? parse_umc_each(f) : 0;
-	/* Counts of some of the controllers are taken for those of all. */
+	/* Counts of some of the controllers would be mistaken for counts of all. */
 	if (a->each && a->exists >> (a->last - a->first) > 1)
 		return err_set(e, EINVAL,
 			"of=umc: the last memory controller has counters behind %u: give an array "
@@ -115,7 +117,7 @@ static int parse_array_limit(
 	return 0;
 }
 
-/* Of one register, the name as it is; of an array, with the element's number. */
+/* A single register has the name as it is; an element of an array, with the element's number. */
 static int parse_array_name(const struct array *a, unsigned i, char *name, struct err *e)
 {
 	int n = a->first == a->last ? snprintf(name, PMU_NAME, "%s", a->name)
@@ -200,7 +202,7 @@ enum {
 	PMC_KEYS
 };
 
-/* One of LIST: a row, or "-". */
+/* Parses an element of LIST: a PMC's number, or "-". */
 static int parse_escr(const struct parse *p, struct slice word, uint16_t *row, struct err *e)
 {
 	uint64_t num;
@@ -213,7 +215,7 @@ static int parse_escr(const struct parse *p, struct slice word, uint16_t *row, s
 	return parse_find_pmc(p, "escr", num, row, e);
 }
 
-/* BITS:LIST */
+/* Parses BITS:LIST. */
 static int parse_escrs(
 	const struct parse *p, const struct key *k, struct pmu_pmc *pmc, struct err *e)
 {
@@ -277,7 +279,7 @@ static int parse_pmc_at(
 	return 0;
 }
 
-/* Takes the rows of a line with a mistake away, those from @before on. */
+/* Removes the rows from @before on, which belong to a line with a mistake. */
 static void parse_lose(struct parse *p, uint16_t before, const struct array *a)
 {
 	p->pmu.npmcs = before;
@@ -308,7 +310,7 @@ int parse_pmc(struct parse *p, struct slice line, struct err *e)
 		[PMC_SECOND] = {"second", KEY_NUMBER, UINT64_MAX},
 		[PMC_ESCR] = {"escr", KEY_LIST},
 	};
-	struct array a = {.last = PMU_MAX_NUM - 1}; /* Any, until it is known. */
+	struct array a = {.last = PMU_MAX_NUM - 1}; /* All numbers, until the range is known. */
 	uint16_t before = p->pmu.npmcs;
 	int rc = parse_array(&line, &a, e);
 
@@ -341,7 +343,7 @@ enum {
 	PMD_KEYS
 };
 
-/* The values of the keys of @pmd that step. */
+/* Sets the fields of @pmd whose keys have steps. */
 static int parse_pmd_steps(struct pmu_pmd *pmd, unsigned i, const struct key *k, struct err *e)
 {
 	uint64_t v[PMD_KEYS] = {0};
@@ -360,7 +362,7 @@ static int parse_pmd_steps(struct pmu_pmd *pmd, unsigned i, const struct key *k,
 	return 0;
 }
 
-/* Where the CPU has it, the alias by which a counter is written completely. */
+/* Uses the alias for writing a counter completely, if the CPU has it. */
 static int parse_pmd_full(const struct parse *p, struct pmu_pmd *pmd, unsigned i,
 	const struct key *full, struct err *e)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Lookups in a description. Linear, because the tables are short. */
+/* Lookups in a description. Searches are linear, because the tables are short. */
 #include "perfmonfs/pmu.h"
 
 int pmu_find_pmc(const struct pmu *pmu, unsigned num)
@@ -20,7 +20,7 @@ int pmu_find_pmd(const struct pmu *pmu, unsigned num)
 
 uint64_t pmu_event_pmcs(const struct pmu *pmu, unsigned p, uint64_t value)
 {
-	/* AMD's codes have four bits more. */
+	/* AMD's event codes have four more bits. */
 	if (pmu->pmcs[p].shared || pmu->pmcs[p].scope != PMU_SCOPE_THREAD || value >> 32 & 0xf)
 		return UINT64_MAX;
 	for (unsigned i = 0; i < pmu->nconstraints; i++) {

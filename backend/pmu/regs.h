@@ -4,7 +4,7 @@
 #define BACKEND_PMU_REGS_H
 
 enum {
-	/* Intel. P6 has two of PMC0 and of EVTSEL0. */
+	/* Intel. P6 has two counters from PMC0 on and two selectors from EVTSEL0 on. */
 	MSR_PMC0 = 0xc1,
 	MSR_EVTSEL0 = 0x186,
 	MSR_FIXED_CTR0 = 0x309,
@@ -26,7 +26,7 @@ enum {
 #define MSR_F15_PERF_CTL0     0xc0010200u /* CTL and CTR alternate. */
 #define MSR_F15_PERF_CTR0     0xc0010201u
 
-/* Selector bits that are always reserved: pin control, and counting other threads. */
+/* Selector bits that are always reserved: pin control and counting of other threads. */
 #define EVTSEL_PIN (1ULL << 19)
 #define EVTSEL_ANY (1ULL << 21)
 
@@ -35,10 +35,10 @@ enum {
 #define MSR_P4_CCCR17    0x371u
 #define CCCR_ENABLE      (1ULL << 12)
 #define CCCR_ESCR_SELECT (7ULL << 13)
-#define CCCR_OVF_PMI     (3ULL << 26) /* Of both threads. */
+#define CCCR_OVF_PMI     (3ULL << 26) /* Overflow interrupts for both threads. */
 #define CCCR_OVF         (1ULL << 31)
 #define ESCR_T0_OS       (1ULL << 3)
 #define ESCR_T0_USR      (1ULL << 2)
-#define ESCR_T1          3ULL /* OS and USR of the second thread. */
+#define ESCR_T1          3ULL /* OS and USR for the second thread. */
 
 #endif

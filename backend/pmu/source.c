@@ -53,7 +53,8 @@ int source_read(
 			return err_set(e, errno, "cannot read %s: %s", path, err_name(errno));
 		n += (size_t)got;
 	}
-	*buf = realloc(*buf, n + 1); /* Less than before: a description stays in memory. */
+	/* Shrinks the buffer, because a description stays in memory. */
+	*buf = realloc(*buf, n + 1);
 	*text = (struct slice){*buf, n};
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PMUs of a machine whose CPUs differ. All descriptions get the same rows, those of the union
- * by logical number, so that what a context keeps by row stays valid whichever CPU it is loaded on.
- * A row that a type lacks is blank: no value but the default fits, and no access is made.
+ * The PMUs of a machine whose CPUs differ. All descriptions get the same rows, the union of all
+ * registers by logical number, so that the state that a context keeps by row is valid on every CPU.
+ * A row that a type lacks is blank: only the default value is allowed, and no access is made.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void types_blank_pmd(struct pmu *pmu, unsigned d)
 	pmu->lacks_pmds |= TYPES_ROW(d);
 }
 
-/* Makes references by row of @from those of @to. */
+/* Converts references from rows of @from to rows of @to. */
 static void types_move_pmc(const struct pmu *from, struct pmu *to, unsigned p)
 {
 	struct pmu_pmc *pmc = &to->pmcs[p];
@@ -149,7 +149,7 @@ static int types_add_frees(const struct pmu *raw, struct pmu *all, struct err *e
 	return 0;
 }
 
-/* In rising order of logical numbers. */
+/* Unites the registers of all types in rising order of logical numbers. */
 static int types_unite(const struct pmu *const raw[], unsigned n, struct pmu *all, struct err *e)
 {
 	int rc = 0;
@@ -182,7 +182,7 @@ static int types_unite(const struct pmu *const raw[], unsigned n, struct pmu *al
 
 /* --- One type */
 
-/* @raw with the rows of @all. */
+/* Makes a description of @raw that has the rows of @all. */
 static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu *out)
 {
 	*out = *raw;
@@ -221,7 +221,7 @@ static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu
 
 /* --- What several types have in common */
 
-/* False: they are not the same register. */
+/* Reduces @pmc to what @o has, too. False: they are not the same register. */
 static bool types_meet_pmc(struct pmu_pmc *pmc, const struct pmu_pmc *o)
 {
 	if (o->addr != pmc->addr || o->shared != pmc->shared || o->wide != pmc->wide ||
@@ -266,13 +266,13 @@ static bool types_widths_differ(const struct pmu *a, const struct pmu *b)
 	return false;
 }
 
-/* Reduces @acc to what @other, which has the same rows, has too. */
+/* Reduces @acc to what @other has, too. Both have the same rows. */
 static void types_meet(struct pmu *acc, const struct pmu *other)
 {
 	bool global = acc->global_ctrl == other->global_ctrl;
 
 	acc->lacks_frees |= other->lacks_frees;
-	/* The status tells of wraps at the end of the actual counter, not of the narrower one. */
+	/* The status shows wraps of the actual counter, not of the narrower one. */
 	if (acc->status != other->status || acc->clear != other->clear ||
 		types_widths_differ(acc, other))
 		acc->status = acc->clear = 0;
@@ -309,7 +309,7 @@ static void types_common(struct pmu_types *t, unsigned set)
 
 /* --- Names */
 
-/* As Linux names the PMUs cpu_core and cpu_atom. */
+/* The name of a kind of core, as in Linux's PMU names cpu_core and cpu_atom. */
 static const char *types_kind(const struct pmu *raw)
 {
 	return raw->core >> 24 == PMU_CORE_CORE   ? "core"
@@ -317,7 +317,7 @@ static const char *types_kind(const struct pmu *raw)
 						  : "cpu";
 }
 
-/* The second of a kind has a 2 after its name. */
+/* Names type @i. The second type of a kind has a 2 after its name. */
 static void types_name(const struct pmu *const raw[], unsigned i, char name[PMU_NAME])
 {
 	unsigned same = 1;
@@ -327,7 +327,7 @@ static void types_name(const struct pmu *const raw[], unsigned i, char name[PMU_
 	snprintf(name, PMU_NAME, same > 1 ? "%s%u" : "%s", types_kind(raw[i]), same);
 }
 
-/* Of a set of types: their names with + between. */
+/* The name of a set of types: their names with + between. */
 static void types_join(struct pmu_types *t, unsigned set, char name[PMU_NAME])
 {
 	size_t n = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Rules for descriptions, built in or loaded from a file: of the whole, then of each row. */
+/* Rules for descriptions, built in or loaded from a file: first for the whole, then for each
+ * row. */
 #include "perfmonfs/pmu.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include "backend/pmu/model.h"
 #include "backend/pmu/validate_i.h"
 
-/* The other rules rely on these numbers of rows. */
+/* Checks the numbers of rows, which all other rules rely on. */
 static int validate_counts(const struct pmu *pmu, struct err *e)
 {
 	if (pmu->npmcs > PMU_MAX_PMCS || pmu->npmds > PMU_MAX_PMDS ||
@@ -86,7 +87,7 @@ static int validate_global(const struct pmu *pmu, struct err *e)
 	return rc;
 }
 
-/* Applies @rule to each row. False: @mistake has ended the validation. */
+/* Applies @rule to each row. False: @mistake ended the validation. */
 static bool validate_rows(const struct pmu *pmu, unsigned n,
 	int (*rule)(const struct pmu *pmu, unsigned row, struct err *e), enum pmu_part part,
 	pmu_mistake *mistake, void *arg)
@@ -121,7 +122,7 @@ void pmu_validate_all(const struct pmu *pmu, pmu_mistake *mistake, void *arg)
 		validate_rows(pmu, pmu->nfrees, validate_free, PMU_PART_FREE, mistake, arg);
 }
 
-/* @arg is the struct err of pmu_validate(). */
+/* Ends the validation at the first mistake. @arg is the struct err of pmu_validate(). */
 static bool validate_first(void *arg, enum pmu_part part, unsigned row, const struct err *e)
 {
 	(void)part;

@@ -5,17 +5,17 @@
 
 #include "backend/pmu/known.h"
 
-/* One word, of characters that no shell and no file format quotes. */
+/* Whether @s is one word of characters that need no quoting in shells and file formats. */
 bool validate_is_word(const char *s);
 bool validate_is_line(const char *s);
 bool validate_terminated(const char *s, size_t room);
-/* The name and number of a register; @before is the number of the row above, or -1. */
+/* Checks the name and number of a register. @before is the number of the previous row, or -1. */
 int validate_name_num(const char *name, unsigned num, int before, struct err *e);
 
-/* Of a sentence about a register that is in no table. */
+/* The hint in sentences about a register that is in no table. */
 #define KNOWN_HINT "write the address in the processor's manual; perfmonfs has to know it, too"
 
-/* @addr is one of @name, in the role @want, from ROLE_COUNTER on. */
+/* Checks that @addr, which @name has, is a register of the role @want, from ROLE_COUNTER on. */
 int validate_role(
 	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e);
 

@@ -8,7 +8,7 @@
 #include "backend/pmu/low_bits.h"
 #include "backend/pmu/regs.h"
 
-/* What a register of a role is, and the line that it belongs to. */
+/* A name for registers of a role, and the line that they belong to. */
 struct part {
 	const char *what, *line;
 };
@@ -26,7 +26,7 @@ static struct part validate_part(enum role role)
 	return role < ROLE_COUNTER ? (struct part){"configuration register", "pmc"} : parts[role];
 }
 
-/* @addr is not a register of the role @want. */
+/* Explains that @addr is not a register of the role @want. */
 static int validate_refuse_role(
 	const struct pmu *pmu, uint32_t addr, enum role want, const char *name, struct err *e)
 {
@@ -60,8 +60,8 @@ static int validate_twice(
 		name, addr, other, other_addr);
 }
 
-/* Two rows for one register would have two different write masks. No PMC has that of a PMD: it has
- * another role. */
+/* Checks that no other row has the same register, which would have two write masks. A PMC and a PMD
+ * cannot have the same one, because their roles differ. */
 static int validate_pmc_distinct(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmc *pmcs = pmu->pmcs;
@@ -108,7 +108,8 @@ static int validate_meaning(const struct pmu_pmc *pmc, const struct meaning *m, 
 	return 0;
 }
 
-/* A CCCR chooses among ESCRs of its own scope, which it reserves with its counter. */
+/* Checks that a CCCR chooses among ESCRs of its own scope, because it reserves them with its
+ * counter. */
 static int validate_cccr(const struct pmu *pmu, const struct pmu_pmc *pmc, struct err *e)
 {
 	enum role role;
@@ -227,7 +228,8 @@ int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 	return rc < 0 ? rc : validate_pmc_distinct(pmu, row, e);
 }
 
-/* Each bit of a shared selector belongs to one counter; some of its bits enable the counter. */
+/* Checks field=: each bit of a shared selector belongs to one counter, and some bits of the field
+ * enable the counter. */
 static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 {
 	const struct pmu_pmd *pmd = &pmu->pmds[row];
@@ -237,7 +239,7 @@ static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 		return err_set(e, EINVAL, "%s: field=0: write the bits of %s that concern it",
 			pmd->name, pmc->name);
 	if (validate_pmc(pmu, pmd->pmc, e) < 0 || validate_pmc(pmu, pmc->gate, e) < 0)
-		return 0; /* Its own mistake. */
+		return 0; /* Reported as the PMC's own mistake. */
 	if (!pmu->pmcs[pmc->gate].enable)
 		return err_set(e, EINVAL, "%s: nothing enables it: write enable= in the line of %s",
 			pmd->name, pmu->pmcs[pmc->gate].name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Rules for virtual PMDs, and for registers that are only read. */
+/* Rules for virtual PMDs and free-running registers. */
 #include "backend/pmu/validate_i.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "backend/pmu/low_bits.h"
 #include "base/text.h"
 
-/* Permissions are checked when the file is opened. */
+/* Whether @s is an acceptable path. Permissions are checked when the file is opened. */
 static bool validate_is_path(const char *s)
 {
 	for (size_t i = 0; s[i]; i++)
@@ -42,7 +42,7 @@ int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 	return 0;
 }
 
-/* @units has a bit for each that it may have. */
+/* Explains that @f has a wrong unit. @units has a bit for each unit that it may have. */
 static int validate_refuse_unit(const struct pmu_free *f, unsigned units, struct err *e)
 {
 	TEXT_CLEANUP struct text all = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Virtual PMDs: the built-in ones of every PMU, and the files of those that descriptions add. */
+/* Virtual PMDs: the built-in ones of every PMU, and the files of the ones that descriptions add. */
 #include "perfmonfs/pmu.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ bool pmu_virtual_needs_cpu(const struct pmu_virtual *v)
 	return v->kind == PMU_VIRTUAL_READING;
 }
 
-/* All programs may read the time-stamp counter. */
+/* The time-stamp counter needs no right, as all programs may read it. */
 bool pmu_virtual_counts_kernel(const struct pmu_virtual *v)
 {
 	return v->kind == PMU_VIRTUAL_READING && v->num != PMU_TSC;
