@@ -25,8 +25,7 @@ struct event_row {
 	uint64_t code;
 	uint64_t extra;    /* value of the extra register that belongs to @code, if has_extra */
 	uint64_t counters; /* counters that can count it; EVENT_ANY_COUNTER: any */
-	uint64_t escrs; /* NetBurst: the ESCRs that can have @code, as bits by PMC; 0: not NetBurst
-			 */
+	uint64_t escrs;    /* NetBurst: ESCRs that can have @code, as bits by PMC; 0: none */
 	bool has_extra;
 	bool umc;    /* memory controllers count it: @code is for their selectors */
 	bool active; /* of this PMU: its name needs no source */

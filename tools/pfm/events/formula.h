@@ -11,7 +11,7 @@ enum { FORMULA_STEPS = 48, FORMULA_DEPTH = 16 };
 enum formula_kind {
 	FORMULA_NUMBER,
 	FORMULA_VALUE,   /* values[index] */
-	FORMULA_SECONDS, /* the time that was measured */
+	FORMULA_SECONDS, /* the measured time */
 	FORMULA_ADD,
 	FORMULA_SUBTRACT,
 	FORMULA_MULTIPLY,

@@ -13,8 +13,8 @@
 #include "tools/pfm/samples/regular.h"
 
 enum {
-	BUILD_ID_HEADERS = 64, /* program headers that are looked at */
-	BUILD_ID_NOTES = 4096, /* bytes of notes */
+	BUILD_ID_HEADERS = 64, /* program headers examined at most */
+	BUILD_ID_NOTES = 4096, /* bytes of notes at most */
 };
 
 int build_id_open(uint32_t pid, const char *path)
@@ -30,7 +30,7 @@ static size_t build_id_align(size_t n)
 	return (n + 3) / 4 * 4;
 }
 
-/* The build ID among @n bytes of notes. */
+/* Finds the build ID among @n bytes of notes. Returns its size; 0: none. */
 static uint8_t build_id_of_notes(const char *p, size_t n, uint8_t id[DATA_BUILD_ID_MAX])
 {
 	Elf64_Nhdr h;

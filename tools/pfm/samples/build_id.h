@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GNU build ID of an ELF file, which tells it from another one of that name. */
+/* The GNU build ID of an ELF file, which distinguishes it from other files with that name. */
 #ifndef TOOLS_PFM_SAMPLES_BUILD_ID_H
 #define TOOLS_PFM_SAMPLES_BUILD_ID_H
 
@@ -8,16 +8,14 @@
 
 #include "tools/pfm/samples/data.h"
 
-/*
- * Opens @path as process @pid sees it. Returns the descriptor, or -errno: the process has ended, or
- * what it sees may not be seen. Nothing but a regular file is opened.
- */
+/* Opens @path as process @pid sees it. Only regular files are opened. Returns the descriptor, or
+ * -errno: the process has ended, or access to its files is not permitted. */
 int build_id_open(uint32_t pid, const char *path);
 
 /*
- * Reads the build ID of the file @fd; the rest of @id is 0. Returns its number of bytes; 0: it has
- * none, and @id is the file's identity (regular_identity()). The file may belong to any user: what
- * it says is checked.
+ * Reads the build ID of the file @fd; the rest of @id is 0. Returns the size of the build ID; 0:
+ * there is none, and @id is the file's identity (regular_identity()). The file may belong to any
+ * user, so its contents are checked.
  */
 uint8_t build_id_read(int fd, uint8_t id[DATA_BUILD_ID_MAX]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sample file, pfm-data(5): a head, then records in the byte order of the machine. Records of
- * different threads are in no order of time. A file may end after any record; one that ends within
- * a record has been cut, and what precedes is valid.
+ * different threads are not ordered by time. A file may end after any record. If it ends within a
+ * record, it was cut, and the preceding records are valid.
  */
 #ifndef TOOLS_PFM_SAMPLES_DATA_H
 #define TOOLS_PFM_SAMPLES_DATA_H
@@ -50,7 +50,7 @@ struct data_rec {
 
 /* DATA_INFO is text: lines KEY VALUE. */
 
-/* What overflows; there is one, before the samples. */
+/* The event that overflows; there is one such record, before the samples. */
 struct data_event {
 	uint64_t period;
 	uint64_t code; /* of the PMC */
@@ -61,7 +61,7 @@ struct data_comm {
 	uint64_t time;
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t exec; /* 1: the process executes another program, and its mappings end */
+	uint32_t exec; /* 1: the process executes another program, which ends its mappings */
 	char name[1];
 };
 
@@ -72,9 +72,9 @@ struct data_map {
 	uint64_t len;
 	uint64_t pgoff; /* offset in the file, in bytes */
 	uint32_t pid;
-	uint8_t id_size; /* bytes of the file's build ID; 0: it has none, or is not known */
-	/* The build ID, then 0. Without one, the file's identity (regular_identity()); all 0: it
-	 * could not be opened. */
+	uint8_t id_size; /* bytes of the file's build ID; 0: none, or not known */
+	/* The build ID, padded with 0. Without a build ID, the file's identity
+	 * (regular_identity()); all 0: the file could not be opened. */
 	uint8_t id[DATA_BUILD_ID_MAX];
 	char name[1];
 };
@@ -89,13 +89,13 @@ struct data_sample {
 	uint64_t ip[1]; /* the instruction, then return addresses; 0: not known, or not permitted */
 };
 
-/* Frames from DATA_MARKER on are markers: they tell the level of the frames after them. */
+/* Frames from DATA_MARKER on are markers: they give the level of the frames after them. */
 #define DATA_MARKER        ((uint64_t)-4095)
 #define DATA_MARKER_KERNEL ((uint64_t)-128)
 #define DATA_MARKER_USER   ((uint64_t)-512)
 
 enum data_stack_flag {
-	DATA_STACK_CUT = 1, /* the stack has more frames, of outer functions */
+	DATA_STACK_CUT = 1, /* the stack has more frames, those of outer functions */
 };
 
 /* A sample with its call chain, from the innermost function on. */
@@ -110,8 +110,8 @@ struct data_stack {
 	uint32_t reserved;
 };
 
-/* The frames, behind it: after a marker the instruction, then return addresses; 0: not permitted.
- */
+/* The frames, which follow @s: after a marker the instruction, then return addresses; 0: not
+ * permitted. */
 static inline const uint64_t *data_frames(const struct data_stack *s)
 {
 	return (const uint64_t *)(s + 1);
@@ -123,25 +123,25 @@ enum data_loss {
 	DATA_LOST_EVENTS,        /* mappings and names of programs */
 	DATA_LOST_THREAD,        /* threads that could not be followed */
 	DATA_LOST_THROTTLED,     /* pauses because of too many overflows a second */
-	DATA_LOST_DROPPED,       /* samples for which the next ones of their counter stand */
+	DATA_LOST_DROPPED,       /* samples that the counter's next samples stand for */
 };
 
 struct data_lost {
 	uint64_t time;
 	uint64_t count;
 	uint32_t kind; /* enum data_loss */
-	uint32_t tid;  /* 0: of a CPU */
+	uint32_t tid;  /* 0: on a CPU */
 	char why[1];
 };
 
-/* The recording ended as it should: the last record. */
+/* The last record: the recording ended properly. */
 struct data_end {
 	uint64_t time;
 };
 
-/* Writes a file. Errors are kept: the first is returned by each call after it. */
+/* Writes a file. The first error is kept, and each later call returns it. */
 struct data_writer {
-	const char *path; /* for sentences, too */
+	const char *path; /* also used in sentences */
 	bool to_stdout;
 	int fd;           /* -1: not opened yet */
 	int failed;       /* the errno that ended writing; 0: none */
@@ -150,14 +150,15 @@ struct data_writer {
 	char *buf;
 };
 
-/* Begins the file @path, "-" for stdout, with the head. The first flush creates or replaces it. */
+/* Begins the file @path, "-" for stdout, with its head. The first flush creates or replaces the
+ * file. */
 int data_create(struct data_writer *w, const char *path, struct err *e);
 /* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
 int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
 	const char *text, struct err *e);
-/* Writes what is in memory. After a failure the file ends with the last whole record. */
+/* Writes the buffer. After a failure, the file ends with the last whole record. */
 int data_flush(struct data_writer *w, struct err *e);
-/* Flushes and closes; a file that has not been flushed before stays as it is. */
+/* Flushes and closes the file. If it was never flushed, an older file stays as it is. */
 int data_close(struct data_writer *w, struct err *e);
 
 /* The content of a file in memory. */
@@ -170,13 +171,13 @@ struct data_file {
 
 /* Reads the file @path, "-" for stdin. */
 int data_load(struct data_file *f, const char *path, struct err *e);
-/* Takes over a copy of @n bytes of @p, from malloc, and checks the head. */
+/* Takes over @p, which has @n bytes from malloc, and checks the head. */
 int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e);
 void data_unload(struct data_file *f);
 
-/* Gets the next record, checked: 1, or 0 at the end, or -EINVAL. */
+/* Gets the next record, after checking it. Returns 1, 0 at the end, or -EINVAL. */
 int data_next(struct data_file *f, const struct data_rec **rec, struct err *e);
-/* The structure behind the record's head. */
+/* The structure after the record's head. */
 const void *data_body(const struct data_rec *rec);
 
 #endif

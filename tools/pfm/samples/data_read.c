@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * Reading of sample files. The file may come from anywhere: each record is checked before it is
- * passed on, so that its strings end and its lengths fit.
- */
+/* Reads sample files. The file may come from anywhere: each record is checked before it is passed
+ * on, so that its strings end and its lengths fit. */
 #include "tools/pfm/samples/data.h"
 
 #include <errno.h>
@@ -13,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-/* Reads until there are @room bytes: 1, or 0 at the end of the file. It may be a pipe. */
+/* Reads until @f has @room bytes. Returns 1, or 0 at the end of the file, which may be a pipe. */
 static int data_fill(struct data_file *f, int fd, size_t room)
 {
 	char *more = realloc(f->p, room);
@@ -51,13 +49,13 @@ static int data_check_head(const struct data_file *f, const char *path, struct e
 	return 0;
 }
 
-/* Half of the machine's memory: what is made of a file needs memory, too. */
+/* Half of the machine's memory: processing a file needs memory, too. */
 static size_t data_bytes_max(void)
 {
 	return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
 }
 
-/* Reads on to the end. The file may be endless: what is read is checked before more is. */
+/* Reads the rest. The file may be endless, so that each part is checked before more is read. */
 static int data_fill_records(struct data_file *f, int fd, const char *path, struct err *e)
 {
 	const struct data_rec *rec;
@@ -131,7 +129,7 @@ const void *data_body(const struct data_rec *rec)
 	return rec + 1;
 }
 
-/* Where the string of a record of this type begins in its structure; 0: there is none. */
+/* The offset of the string in the structure of this type of record; 0: it has none. */
 static size_t data_string(uint32_t type)
 {
 	switch (type) {
@@ -181,7 +179,7 @@ static bool data_stack_fits(const struct data_stack *s, size_t size)
 	       size == sizeof(*s) + s->nframes * sizeof(uint64_t);
 }
 
-/* Whether the record's content fits its @size, which is without the head. */
+/* Whether the record's contents fit in @size, its size without the head. */
 static bool data_fits(const struct data_rec *rec, size_t size)
 {
 	const char *body = data_body(rec);

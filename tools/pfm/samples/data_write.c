@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writing of sample files. */
+/* Writes sample files. */
 #include "tools/pfm/samples/data.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int data_create(struct data_writer *w, const char *path, struct err *e)
 	return 0;
 }
 
-/* An older file is kept as PATH.old. Devices and pipes are written. */
+/* Renames an older file to PATH.old. Devices and pipes are written to instead. */
 static int data_keep_old(const char *path, struct err *e)
 {
 	char old[PATH_MAX];
@@ -70,7 +70,7 @@ static int data_sentence(const struct data_writer *w, struct err *e)
 		w->path, w->failed == ENOSPC ? "the disk is full (ENOSPC)" : err_name(w->failed));
 }
 
-/* The bytes of the buffer up to the last record that ends within the first @done. */
+/* The size of the records in the buffer that end within its first @done bytes. */
 static size_t data_whole(const struct data_writer *w, size_t done)
 {
 	size_t at = w->written == 0 ? sizeof(struct data_head) : 0;
@@ -87,9 +87,9 @@ static size_t data_whole(const struct data_writer *w, size_t done)
 }
 
 /*
- * After the first @done bytes of the buffer. What is left of a record would hide that the file has
- * ended: it is cut off, from where the last write has ended, as the file may be appended to. A pipe
- * stays as it is.
+ * Handles a failure to write after the first @done bytes of the buffer. An incomplete record would
+ * hide that the file has ended. It is cut off, relative to the end of the last write, as the file
+ * may be appended to. A pipe stays as it is.
  */
 static int data_fail(struct data_writer *w, size_t done, int no, struct err *e)
 {

@@ -22,11 +22,8 @@ struct demangled {
 	char text[4096];
 };
 
-/*
- * A name may refer to parts of itself so that its length doubles with each character. libiberty
- * has no way to be told to stop, but keeps nothing from malloc when it gives its text to a
- * callback.
- */
+/* A name may refer to parts of itself, so that its length doubles with each character. libiberty
+ * cannot be told to stop, but holds no memory from malloc while it passes text to a callback. */
 static void demangle_append(const char *s, size_t n, void *to)
 {
 	struct demangled *d = to;
@@ -41,7 +38,7 @@ static bool demangle_any(const char *name, struct demangled *d)
 {
 	static const int options = DMGL_PARAMS | DMGL_ANSI;
 
-	/* Older names of Rust are names of C++ with a hash, which libiberty leaves out. */
+	/* Older Rust names are C++ names with a hash, which libiberty removes. */
 	if (rust_demangle_callback(name, options, demangle_append, d))
 		return true;
 	d->n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The processed profile format of Firefox Profiler (profiler.firefox.com), version 49, which newer
- * ones upgrade when they load it. Each thread has tables of its own, in columns; a table refers to
- * rows of others by their numbers. A row of stackTable is a frame and the row of its caller.
+ * versions upgrade on load. Each thread has its own tables, in columns; tables refer to rows of
+ * other tables by number. A row of stackTable is a frame and the row of its caller.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static int firefox_category(const struct location *p)
 	return p->kernel ? FIREFOX_KERNEL : FIREFOX_USER;
 }
 
-/* The number in a table; a failure is kept. */
+/* The number of a pair in a table. A failure is remembered in f->failed. */
 static int firefox_number(
 	struct firefox *f, struct pairs *table, uint64_t a, uint64_t b, const void *what)
 {
@@ -104,7 +104,7 @@ static void firefox_library(struct firefox *f, const struct pair *row)
 	text_printf(&f->out, "1");
 }
 
-/* In the file. Those of the kernel are in none, and JSON's numbers do not hold them. */
+/* The address in the file. Kernel addresses have no file and exceed JSON's numbers: -1. */
 static void firefox_address(struct firefox *f, const struct pair *row)
 {
 	const struct location *p = row->what;
@@ -163,14 +163,14 @@ static void firefox_row_lib(struct firefox *f, const struct pair *row)
 
 /* --- Tables */
 
-/* A table, and the columns that the format requires. */
+/* A table with the columns that the format requires. */
 static const struct firefox_table {
 	const char *name;
-	size_t rows; /* where struct firefox has them */
+	size_t rows; /* offset in struct firefox */
 	struct firefox_column {
 		const char *name;
 		void (*value)(struct firefox *f, const struct pair *row);
-	} columns[9]; /* up to one without a name */
+	} columns[9]; /* ends with a column without a name */
 } firefox_tables[] = {
 	{
 		"frameTable",
@@ -266,7 +266,7 @@ static void firefox_strings(struct firefox *f)
 	text_printf(&f->out, "],");
 }
 
-/* ms after the first sample of all. */
+/* The time since the first sample of all, in ms. */
 static double firefox_time(const struct firefox *f, const struct recorded_sample *s)
 {
 	return (double)(s->time - f->r->samples[0].time) / 1e6;

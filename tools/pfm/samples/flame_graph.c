@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A flame graph in SVG. It is complete without its script, as in a README; the script, which
- * browsers run when the file is opened by itself, follows the width of the window, tells in its
- * last line what is under the pointer, zooms by a click and searches by Ctrl-F.
+ * A flame graph in SVG. It is complete without its script, as in a README. Browsers run the script
+ * when the file is opened on its own: it follows the width of the window, describes the frame under
+ * the pointer in the last line, zooms on click, and searches with Ctrl-F.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,11 +18,11 @@ enum {
 	FLAME_TOP = 40,
 	FLAME_ROW = 18,
 };
-/* In px. Macros, because clang warns of sums of an enumerator and a double. */
+/* In px. Macros, because clang warns about sums of an enumerator and a double. */
 #define FLAME_WIDTH     1180 /* the whole */
 #define FLAME_LEFT      10
 #define FLAME_CHAR      7   /* a character */
-#define FLAME_NARROWEST 0.1 /* px: what is narrower is left out */
+#define FLAME_NARROWEST 0.1 /* px: narrower frames are left out */
 
 static const char flame_style[] = "<style>\n"
 				  "text{font:12px monospace;fill:#222}\n"
@@ -33,7 +33,7 @@ static const char flame_style[] = "<style>\n"
 				  ".b{cursor:pointer;text-decoration:underline}\n"
 				  "</style>\n";
 
-/* A frame is read from its title and its rectangle. The first is the whole. */
+/* The script reads a frame from its title and its rectangle. The first frame is the whole graph. */
 static const char flame_script[] =
 	"<script><![CDATA[\n"
 	"'use strict';\n"
@@ -120,8 +120,8 @@ static void flame_write_text(const char *s, size_t n, FILE *out)
 	}
 }
 
-/* A warm colour by the name, a cool one for the kernel's, the same in each graph: two graphs can be
- * compared. */
+/* Writes a colour by the name, warm, or cool for the kernel. It is the same in each graph, so that
+ * graphs can be compared. */
 static void flame_write_colour(const struct stack_node *s, FILE *out)
 {
 	uint64_t h = hash_string(s->name) * 0x9e3779b97f4a7c15ULL >> 32;
@@ -136,7 +136,7 @@ static void flame_write_colour(const struct stack_node *s, FILE *out)
 			(unsigned)(90 + h / 30 % 120), (unsigned)(40 + h / 3600 % 50));
 }
 
-/* Nothing if there is no room. */
+/* Writes a label, if there is room. */
 static void flame_write_label(const char *name, double left, double width, unsigned y, FILE *out)
 {
 	size_t length = strlen(name), room = width < 6 ? 0 : (size_t)((width - 6) / FLAME_CHAR);
@@ -151,8 +151,8 @@ static void flame_write_label(const char *name, double left, double width, unsig
 struct flame {
 	FILE *out;
 	uint64_t total;   /* 1 or more */
-	unsigned depth;   /* of the deepest stack that is shown */
-	double narrowest; /* px: what is narrower is left out */
+	unsigned depth;   /* depth of the deepest frame shown */
+	double narrowest; /* px: narrower frames are left out */
 };
 
 static bool flame_is_shown(const struct flame *fl, const struct stack_node *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The flat profile: a line for each combination of what the user sorts by. */
+/* The flat profile: a line for each combination of the user's sort keys. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct flat_table {
 	struct hash hash;
 	struct flat_row **rows;
 	size_t n;
-	struct text column; /* of the sample at hand */
+	struct text column; /* columns of the current sample */
 	int width[FLAT_KEYS];
 };
 
@@ -96,7 +96,7 @@ static void flat_column(struct text *t, enum flat_key key, const struct recorded
 	}
 }
 
-/* The columns of a sample, which are its row's key, in table->column. */
+/* Writes the columns of a sample, the key of its row, into table->column. */
 static void flat_columns(struct flat_table *table, const struct recorded_sample *s)
 {
 	text_clear(&table->column);
@@ -169,7 +169,7 @@ static int flat_fill(struct flat_table *table, const struct recording *r)
 	return 0;
 }
 
-/* The last column is as long as it is. */
+/* Writes the columns of a line. The last one is not padded. */
 static void flat_write_columns(const struct flat_table *table, const char *text, FILE *out)
 {
 	struct slice rest = slice_of(text);

@@ -5,7 +5,10 @@
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
 
-/* A semicolon separates frames; the mark of the kernel's is that of flamegraph.pl. */
+/*
+ * Writes a frame's name. ';' separates frames and is replaced; the kernel's mark is
+ * flamegraph.pl's.
+ */
 static void folded_write_name(const struct stack_node *s, FILE *out)
 {
 	for (const char *p = s->name; *p; p++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The lines about the recording, before a text for people. */
+/* Writes the lines about the recording that precede a text for people. */
 #include <inttypes.h>
 
 #include "base/num.h"
@@ -15,7 +15,7 @@ static void head_write_info(
 		fprintf(out, "# %s: %.*s\n", title, (int)s.n, s.p);
 }
 
-/* The skew of polling is in the file; that of an interrupt is not measured. */
+/* The skew of polling is in the file; the skew of an interrupt is not measured. */
 static void head_write_precision(const struct recording *r, FILE *out)
 {
 	uint64_t skew = 0;

@@ -172,7 +172,7 @@ const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid)
 	return t ? t->comm : NULL;
 }
 
-/* The newest first, as it replaces the others. */
+/* Searches the newest mappings first, as they replace older ones. */
 static const struct image_map *image_search(const struct image_process *p, uint64_t ip)
 {
 	for (size_t i = p->n; i-- > 0;)

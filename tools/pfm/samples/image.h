@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The executable mappings of processes, and the names of threads, as time goes on. */
+/* The executable mappings of processes and the names of threads, as they change over time. */
 #ifndef TOOLS_PFM_SAMPLES_IMAGE_H
 #define TOOLS_PFM_SAMPLES_IMAGE_H
 
@@ -9,14 +9,14 @@
 #include "base/hash.h"
 #include "tools/pfm/samples/data.h"
 
-/* A file that was mapped, or something without a file such as [vdso]. */
+/* A mapped file, or a mapping without a file, such as [vdso]. */
 struct object {
 	struct hash_node node; /* in image.objects, by path */
 	char *path;
 	uint8_t id[DATA_BUILD_ID_MAX]; /* as in struct data_map */
 	uint8_t id_size;
 	unsigned number;         /* counts from 0 */
-	struct symbols *symbols; /* of report; NULL: not opened, or it has none */
+	struct symbols *symbols; /* for pfm report; NULL: not opened, or there are none */
 	bool opened;             /* symbols have been looked for */
 };
 
@@ -32,12 +32,12 @@ struct image_process {
 	struct image_map *maps;
 	size_t n;
 	size_t room;
-	uint64_t read_at; /* for pfm record: when its mappings were last read, 0: never */
+	uint64_t read_at; /* pfm record: the round in which its mappings were last read; 0: never */
 };
 
 struct image_thread {
 	struct hash_node node; /* in image.threads, by tid */
-	const char *comm;      /* of the caller, which keeps it */
+	const char *comm;      /* the caller's string, which must stay */
 };
 
 struct image {
@@ -47,33 +47,35 @@ struct image {
 	unsigned nobjects;
 };
 
-/* All that return int return 0 or -ENOMEM. */
+/* Functions that return int return 0 or -ENOMEM. */
 int image_init(struct image *im);
 void image_free(struct image *im);
 
-/* The process, made if it is new; NULL: no memory. */
+/* Finds the process, or adds it. NULL: no memory. */
 struct image_process *image_process(struct image *im, uint32_t pid);
-/* The object with that path and identity, as in struct data_map, made if it is new; NULL: no
- * memory. */
+/*
+ * Finds the object with that path and identity, as in struct data_map, or adds it. NULL: no memory.
+ */
 struct object *image_object(
 	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size);
-/* All objects by their numbers, to be freed; NULL: no memory. */
+/* All objects, by number. The caller frees the array. NULL: no memory. */
 const struct object **image_objects(const struct image *im);
 /* Forgets the mappings of a process that executes another program. */
 void image_exec(struct image *im, uint32_t pid);
-/* A mapping of the file @name that replaces older ones at its addresses. */
+/* Adds a mapping of the file @name, which replaces older ones at its addresses. */
 int image_add(struct image *im, const struct data_map *m, const char *name);
-/* Keeps the pointer, not a copy. */
+/* Sets the name of a thread. Keeps the pointer, not a copy. */
 int image_name_thread(struct image *im, uint32_t tid, const char *comm);
 /* The name of the thread or of its process; NULL: not known. */
 const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid);
 
-/* The mapping at @ip, NULL: none is known. */
+/* The mapping at @ip; NULL: none is known. */
 const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_t ip);
 /*
- * For a process without known mappings: it has been forked, has not executed another program, and
- * has ended before its mappings could be read. It has those of the process that forked it. If all
- * processes with a mapping at @ip agree on what is there, that is it, and @from is one of them.
+ * For a process without known mappings: it was forked, has not executed another program, and ended
+ * before its mappings could be read. It has the mappings of the process that forked it. If all
+ * processes with a mapping at @ip have the same file and offset there, returns that mapping, and
+ * @from is one of these processes.
  */
 const struct image_map *image_find_forked(
 	const struct image *im, uint32_t pid, uint64_t ip, uint32_t *from);

@@ -12,11 +12,11 @@
 struct kallsym {
 	uint64_t address;
 	char *name;   /* owned */
-	char *module; /* in @name's memory; NULL: the kernel itself */
+	char *module; /* part of @name's memory; NULL: the kernel itself */
 };
 
 struct kallsyms {
-	struct kallsym *sym; /* by address */
+	struct kallsym *sym; /* sorted by address */
 	size_t n;
 	size_t room;
 };
@@ -55,7 +55,7 @@ static bool kallsyms_add(struct kallsyms *k, uint64_t address, const char *text)
 	return true;
 }
 
-/* Functions alone: types t, T, w and W. False: no memory. */
+/* Adds a function: types t, T, w and W. False: no memory. */
 static bool kallsyms_line(struct kallsyms *k, const char *line)
 {
 	char *end;

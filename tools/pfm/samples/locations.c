@@ -105,7 +105,7 @@ static struct location *locations_known(
 
 struct demangled_name {
 	struct hash_node node;
-	char *name; /* NULL: it was not mangled */
+	char *name; /* NULL: the name was not mangled */
 };
 
 /* NULL: no memory. */
@@ -127,7 +127,7 @@ static struct demangled_name *locations_demangled(struct recording *r, const cha
 	return d;
 }
 
-/* All locations of a function have the same pointer to its name. */
+/* Demangles the function's name. All locations of a function have the same pointer to its name. */
 static int location_demangle(struct recording *r, struct location *p)
 {
 	struct demangled_name *d;
@@ -175,7 +175,7 @@ static const struct location *locations_add(
 	return p;
 }
 
-/* The name of a thread is that of the one that forked it, until it has its own. */
+/* The mapping at @ip. A forked thread has the name of its parent until it has its own. */
 static const struct image_map *location_map(
 	struct recording *r, const struct recorded_sample *s, uint64_t ip)
 {

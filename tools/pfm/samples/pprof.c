@@ -69,15 +69,15 @@ struct pprof_string {
 struct pprof {
 	const struct recording *r;
 	struct text profile;
-	struct text message; /* a message of the profile */
-	struct text inner;   /* one in that */
-	struct text strings; /* their fields */
+	struct text message; /* a message in the profile */
+	struct text inner;   /* a message in that message */
+	struct text strings; /* fields of the profile's string table */
 	struct hash table;
 	uint64_t nstrings;
 	bool failed;
 };
 
-/* The index of a string. */
+/* The index of a string, which is added if it is new. */
 static uint64_t pprof_string(struct pprof *p, const char *s)
 {
 	uint64_t key = hash_string(s);
@@ -126,7 +126,7 @@ static void pprof_mapping(struct pprof *p, const struct object *o)
 	protobuf_message(&p->profile, PROFILE_MAPPING, &p->message);
 }
 
-/* A function for each location: pprof adds up those of one name. */
+/* Writes a location, with its own function: pprof adds up functions of the same name. */
 static void pprof_location(struct pprof *p, const struct location *at)
 {
 	uint64_t id = at->number + 1;
@@ -171,7 +171,7 @@ static void pprof_sample(struct pprof *p, const struct recorded_sample *s, uint6
 	protobuf_message(&p->profile, PROFILE_SAMPLE, &p->message);
 }
 
-/* Samples that differ in time and CPU alone are one for pprof. */
+/* Orders samples. pprof does not distinguish samples that differ only in time and CPU. */
 static int pprof_compare(const void *a, const void *b)
 {
 	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
@@ -214,7 +214,7 @@ static void pprof_samples(struct pprof *p)
 	free(sorted);
 }
 
-/* The first one is the main program to pprof: it is the first that was mapped. */
+/* Writes the objects. pprof takes the first one for the main program, which is mapped first. */
 static void pprof_objects(struct pprof *p)
 {
 	const struct object **all = image_objects(&p->r->image);

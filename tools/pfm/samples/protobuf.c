@@ -5,7 +5,7 @@
 
 enum { PROTOBUF_VARINT = 0, PROTOBUF_BYTES = 2 };
 
-/* Bytes may be 0, which "%c" appends as well. */
+/* A byte may be 0, which "%c" appends as well. */
 void protobuf_pack(struct text *t, uint64_t v)
 {
 	while (v >= 0x80) {

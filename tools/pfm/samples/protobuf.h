@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing of protocol buffer messages, as far as profile.proto needs it. */
+/* Writes protocol buffer messages, to the extent that profile.proto needs. */
 #ifndef TOOLS_PFM_SAMPLES_PROTOBUF_H
 #define TOOLS_PFM_SAMPLES_PROTOBUF_H
 
@@ -8,15 +8,15 @@
 
 #include "base/text.h"
 
-/* A field of type int64, uint64 or bool. 0 is the default and is left out. */
+/* Appends a field of type int64, uint64 or bool. 0 is the default and is left out. */
 void protobuf_number(struct text *t, unsigned field, uint64_t v);
-/* A string, also one that is empty. */
+/* Appends a string, even an empty one. */
 void protobuf_string(struct text *t, unsigned field, const char *s);
-/* A message, which is emptied. */
+/* Appends a message, and empties it. */
 void protobuf_message(struct text *t, unsigned field, struct text *message);
-/* A packed repeated number: appends one to @packed, which protobuf_message() writes as a field. */
+/* Appends a number to @packed, a packed repeated field that protobuf_message() writes. */
 void protobuf_pack(struct text *packed, uint64_t v);
-/* Fields that have been written to a text of their own. */
+/* Appends fields that were written to a text of their own. */
 void protobuf_append(struct text *t, const struct text *fields);
 
 #endif

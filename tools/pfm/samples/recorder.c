@@ -18,7 +18,7 @@
 #include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
 
-/* How often children are looked for, and buffers are emptied that are not full. */
+/* How often to look for children, and to drain buffers that are not full. */
 enum { RECORDER_ROUND_NS = 50000000, RECORDER_EVENTS = 64, RECORDER_SHOW_NS = 1000000000 };
 
 static int recorder_watch(struct recorder *r, int fd, uint32_t events, void *what, struct err *e)
@@ -121,7 +121,7 @@ static struct recorder_child *recorder_find_child(
 	return NULL;
 }
 
-/* A child may be removed by its user meanwhile; then it is none. */
+/* Adds a child. A child that its user has removed meanwhile is skipped. */
 static int recorder_add_child(
 	struct recorder *r, struct recorder_root *root, const char *name, struct err *e)
 {
@@ -158,7 +158,7 @@ static int recorder_find_children(struct recorder *r, struct recorder_root *root
 	return rc;
 }
 
-/* Ended children would use up the user's contexts and buffers. */
+/* Removes an ended child, which would use up the user's contexts and buffers. */
 static void recorder_remove_child(struct recorder_root *root, struct recorder_child *c)
 {
 	char path[SOURCE_NAME + 16];
@@ -171,7 +171,8 @@ static void recorder_remove_child(struct recorder_root *root, struct recorder_ch
 	free(c);
 }
 
-/* A message wakes by itself. At the end, those are handled that have come since the last waking. */
+/* Drains a source. Messages wake the recorder, except at the end, when those are handled that
+ * arrived after the last wakeup. */
 static int recorder_take(struct recorder *r, struct source *s, struct err *e)
 {
 	return r->stopping ? source_handle(s, r->sampling, &r->track, e)
@@ -267,7 +268,7 @@ int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
 	return rc;
 }
 
-/* Of a context whose thread has ended, stop fails. */
+/* Stops all contexts. stop fails for a context whose thread has ended. */
 static void recorder_stop_contexts(struct recorder *r)
 {
 	struct err e;
@@ -284,7 +285,7 @@ static void recorder_stop_contexts(struct recorder *r)
 	}
 }
 
-/* What could not be followed is in the sentence of the context. */
+/* Records that threads could not be followed: the context's sentence has the reason. */
 static int recorder_note_failures(struct recorder *r, struct err *e)
 {
 	for (unsigned i = 0; i < r->nroots; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording in the making: contexts, their children, and the file. */
+/* A recording in progress: contexts, their children, and the file. */
 #ifndef TOOLS_PFM_SAMPLES_RECORDER_H
 #define TOOLS_PFM_SAMPLES_RECORDER_H
 
@@ -12,7 +12,7 @@
 #include "tools/pfm/samples/track.h"
 #include "tools/pfm/tree/ctx.h"
 
-/* A context that the recording has made, and the children of it. */
+/* A context that the recording has created, and its children. */
 struct recorder_root {
 	struct tree_ctx ctx;
 	struct source source;
@@ -32,41 +32,37 @@ struct recorder {
 	struct recorder_root **roots;
 	unsigned nroots;
 	bool stopping;
-	bool progress;     /* is shown while it records */
+	bool progress;     /* show progress while recording */
 	uint64_t begun_ns; /* CLOCK_MONOTONIC */
-	uint64_t shown_ns; /* when progress was shown last */
+	uint64_t shown_ns; /* when progress was last shown */
 	int epoll;
 	int timer;
 };
 
-/* Why recorder_run() has returned. */
+/* The reason why recorder_run() returned. */
 enum recorder_end {
 	RECORDER_ENDED = 1, /* all threads have ended */
 	RECORDER_WAITED,    /* the descriptor has become readable */
 	RECORDER_SIGNALLED,
 };
 
-/*
- * Begins the file @path, with the lines KEY VALUE of @info. recorder_start() keeps an older one as
- * PATH.old.
- */
+/* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() renames an older file
+ * to PATH.old. */
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const struct data_event *event, const char *name, const char *info, struct err *e);
-/* Makes a context and loads it by @load, a command of ctl. @threads: not on a CPU. */
+/* Creates a context and loads it by @load, a command of ctl. @threads: it is not on a CPU. */
 int recorder_add(
 	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e);
-/* The mappings of process @pid, or of the process of thread @pid, which has just been added. */
+/* Records the mappings of process @pid, or of the process of thread @pid, which was just added. */
 int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e);
 int recorder_start(struct recorder *r, struct err *e);
-/*
- * Records until all threads have ended, a signal of the descriptor @signals comes, or @wait becomes
- * readable; -1: none. Returns enum recorder_end, or -errno.
- */
+/* Records until all threads have ended, the descriptor @signals reports a signal, or @wait becomes
+ * readable; -1: no such descriptor. Returns enum recorder_end, or -errno. */
 int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
 /* Stops, and records what is left. */
 int recorder_stop(struct recorder *r, struct err *e);
-/* Removes the contexts and closes the file, also after a failure; with @ended, its end is marked.
- */
+/* Removes the contexts and closes the file, even after a failure. @ended: marks the end of the
+ * recording. */
 int recorder_close(struct recorder *r, bool ended, struct err *e);
 
 #endif

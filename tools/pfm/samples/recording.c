@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Records are put in order of time, as their order in the file is that of reading buffers. */
+/* Puts records in order of time: in the file, their order is that of reading buffers. */
 #include "tools/pfm/samples/recording.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static void recording_note_loss(struct recording *r, const struct recorded_loss 
 		l->why[0] ? ": " : "", l->why);
 }
 
-/* A line for each kind and reason. */
+/* Notes the losses, one line for each kind and reason. */
 static void recording_note_losses(struct recording *r)
 {
 	uint64_t count = 0;
@@ -119,13 +119,13 @@ static void recording_note_losses(struct recording *r)
 	}
 }
 
-/* @s is in the file's memory, which belongs to the recording. */
+/* Cleans a string in the file's memory, which belongs to the recording. */
 static void recording_clean(const char *s)
 {
 	name_clean((char *)(uintptr_t)s);
 }
 
-/* Newlines separate the lines of the information. */
+/* Cleans each line of the information. Newlines separate the lines. */
 static void recording_clean_info(const char *text)
 {
 	char *line = (char *)(uintptr_t)text, *end;
@@ -155,7 +155,7 @@ static void recording_clean_names(const struct data_rec *rec)
 		recording_clean(((const struct data_lost *)body)->why);
 }
 
-/* A stack without frames has one that is not known. */
+/* Counts a stack. A stack without frames gets one unknown frame. */
 static void recording_count_stack(struct recording *r, const struct data_stack *s)
 {
 	r->nsamples++;
@@ -225,7 +225,8 @@ static bool recording_is_kernel(uint64_t ip)
 	return ip >> 63;
 }
 
-/* @returns: @ip is a return address, which is after the call, perhaps in the next function. */
+/* Adds a frame. @returns: @ip is a return address, which is after the call, perhaps in the next
+ * function. */
 static int recording_add_frame(
 	struct recording *r, struct recorded_sample *s, uint64_t ip, bool kernel, bool returns)
 {
@@ -276,7 +277,7 @@ static int recording_add_stack(
 _Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_sample, nframes),
 	"a stack begins as a sample does");
 
-/* Sums of overflows, and of the events that they stand for, have 64 bits. */
+/* Adds @weight. Sums of overflows, and of the events that they stand for, must fit in 64 bits. */
 static int recording_add_weight(struct recording *r, uint64_t weight, struct err *e)
 {
 	uint64_t period = recording_period(r), most = period ? UINT64_MAX / period : UINT64_MAX;
@@ -288,7 +289,7 @@ static int recording_add_weight(struct recording *r, uint64_t weight, struct err
 	return 0;
 }
 
-/* A sample or a stack. */
+/* Adds a sample or a stack. */
 static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
 {
 	const struct data_sample *from = data_body(rec);
@@ -305,7 +306,7 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 	if ((rec->type == DATA_STACK ? recording_add_stack(r, s, data_body(rec))
 				     : recording_add_ips(r, s, from)) < 0)
 		return recording_no_memory(e);
-	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may tell it */
+	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may set it */
 	r->nframes += s->nframes;
 	return recording_add_weight(r, s->weight, e);
 }

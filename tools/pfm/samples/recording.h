@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample file with the name of what each sample interrupted. */
+/* A sample file, with names for the code that the samples interrupted. */
 #ifndef TOOLS_PFM_SAMPLES_RECORDING_H
 #define TOOLS_PFM_SAMPLES_RECORDING_H
 
@@ -27,8 +27,8 @@ struct recorded_sample {
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t nframes;              /* 1 or more */
-	const char *comm;              /* of the thread then; NULL: not known */
-	struct recorded_frame *frames; /* the interrupted one, then its callers */
+	const char *comm;              /* of the thread at that time; NULL: not known */
+	struct recorded_frame *frames; /* the interrupted frame, then its callers */
 };
 
 struct recorded_loss {
@@ -37,9 +37,9 @@ struct recorded_loss {
 	const char *why;
 };
 
-/* What functions are called. */
+/* How functions are named. */
 enum recording_names {
-	RECORDING_ADDRESSES, /* no file but the recording is opened */
+	RECORDING_ADDRESSES, /* by addresses: no file but the recording is opened */
 	RECORDING_SYMBOLS,
 	RECORDING_DEMANGLED,
 };
@@ -49,36 +49,36 @@ struct recording {
 	struct image image;
 	struct text info;                /* lines KEY VALUE */
 	const struct data_event *event;  /* NULL: the file was cut before it */
-	struct recorded_sample *samples; /* by time */
+	struct recorded_sample *samples; /* sorted by time */
 	size_t nsamples;
 	struct recorded_frame *frames; /* of all samples */
 	size_t nframes;
 	size_t nstacks; /* samples with a call chain */
-	size_t ncut;    /* of those, without their outermost callers */
+	size_t ncut;    /* of these, those that lack their outermost callers */
 	struct hash locations;
 	unsigned nlocations;
 	uint64_t weight; /* of all samples */
 	struct kallsyms *kernel;
 	bool kernel_tried;
 	enum recording_names names;
-	struct hash demangled;        /* of the names of functions, by their address */
-	struct recorded_loss *losses; /* by kind and reason */
+	struct hash demangled; /* demangled names of functions, by the mangled name's address */
+	struct recorded_loss *losses; /* sorted by kind and reason */
 	size_t nlosses;
 	size_t losses_room;
-	struct text notes; /* lines: what is missing from the recording, and why */
-	bool ended;        /* the recording came to its end */
+	struct text notes; /* lines about what is missing from the recording, and why */
+	bool ended;        /* the recording ended properly */
 };
 
 int recording_open(
 	struct recording *r, const char *path, enum recording_names names, struct err *e);
-/* The same of a file in memory, which it takes over. */
+/* Like recording_open(), for a file in memory, which the recording takes over. */
 int recording_take(
 	struct recording *r, struct data_file file, enum recording_names names, struct err *e);
 void recording_close(struct recording *r);
 
-/* The value of @key in the file's information, up to the end of its line; empty: there is none. */
+/* The value of @key in the file's information, up to the end of its line; empty: none. */
 struct slice recording_info(const struct recording *r, const char *key);
-/* Whether a line of the file's information is @key and @value. */
+/* Whether the file's information has a line with @key and @value. */
 bool recording_has_info(const struct recording *r, const char *key, const char *value);
 /* The event's name and period. A file that was cut before it has no samples. */
 const char *recording_event(const struct recording *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a recording tells of itself. */
+/* Information about a recording. */
 #include <string.h>
 
 #include "base/slice.h"

@@ -21,10 +21,8 @@ static int source_open_messages(struct source *s, struct err *e)
 	return s->msg >= 0 ? 0 : file_sentence(s->dir, "msg", errno, e);
 }
 
-/*
- * MAP_POPULATE: a page that is missing when the daemon has ended would kill this process. Without
- * passthrough, a clone can only be mapped MAP_PRIVATE.
- */
+/* MAP_POPULATE: after the end of the daemon, a page fault would kill this process. Without
+ * passthrough, a clone can only be mapped MAP_PRIVATE. */
 static int source_map(struct source *s, int fd, size_t size, struct err *e)
 {
 	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
@@ -36,10 +34,10 @@ static int source_map(struct source *s, int fd, size_t size, struct err *e)
 	return 0;
 }
 
-/* The kernel records PFM_STACK_MAX_FRAMES by default: with one less, what is cut is known. */
+/* The kernel records PFM_STACK_MAX_FRAMES by default: asking for one less shows what is cut. */
 enum { SOURCE_FRAMES = PFM_STACK_MAX_FRAMES - 1 };
 
-/* The formats' arguments have the same size. */
+/* Sets up the context. The arguments of both formats have the same size. */
 static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, struct err *e)
 {
 	struct {
@@ -62,7 +60,7 @@ static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, 
 	return 0;
 }
 
-/* The line of regs that begins the counter's next period. */
+/* Writes the line of regs that begins the counter's next period. */
 static int source_write_pmd(int dir, const struct sampling *s, struct err *e)
 {
 	return file_writef(dir, "regs", e,
@@ -160,8 +158,8 @@ static void source_add_frame(struct source_stack *st, uint64_t frame)
 	st->frames[st->s.nframes++] = frame;
 }
 
-/* The kernel's frames may have been left out. Then what was interrupted is not known, and has been
- * called by the first of the others. */
+/* Copies the frames. Those of the kernel may have been left out: the interrupted function is then
+ * unknown, and the first of the other frames is its caller. */
 static void source_copy_frames(struct source_stack *st, const pfm_stack_smpl_entry_t *entry)
 {
 	const uint64_t *frames = (const uint64_t *)(entry + 1) + entry->npmds;
@@ -174,7 +172,7 @@ static void source_copy_frames(struct source_stack *st, const pfm_stack_smpl_ent
 		source_add_frame(st, frames[i]);
 }
 
-/* The first address of the program, which tells whether its mappings are known. */
+/* The first address in the program, which decides whether its mappings are known; 0: none. */
 static uint64_t source_user_ip(const struct source_stack *st)
 {
 	for (uint32_t i = 1; i < st->s.nframes; i++)
@@ -263,8 +261,8 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
 }
 
-/* A full buffer masks its context until restart. That fails if the context has ended since: then
- * the buffer stays as it is, and so does what has been taken of it. */
+/* Restarts a context that its full buffer masks. This fails if the context has ended since: then
+ * the buffer stays as it is, and so does the position in it. */
 static void source_restart(struct source *s)
 {
 	struct err e;
@@ -314,7 +312,7 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 	return 0;
 }
 
-/* The sentence of the loss is that of reading the counter. Writing it lets it count again. */
+/* Reading the lost counter gives the reason of the loss. Writing it makes it count again. */
 static int source_restore(const struct source *s, const struct sampling *sampling, uint32_t tid,
 	struct track *t, struct err *e)
 {

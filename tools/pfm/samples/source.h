@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A context with the sampling format "correlate" or "profile", and what has been taken from its
- * buffer. */
+/* A context with the sampling format "correlate" or "profile", and the position in its buffer. */
 #ifndef TOOLS_PFM_SAMPLES_SOURCE_H
 #define TOOLS_PFM_SAMPLES_SOURCE_H
 
@@ -15,23 +14,23 @@
 
 enum { SOURCE_NAME = 32 };
 
-/* What is sampled. */
+/* Parameters of sampling. */
 struct sampling {
-	unsigned pmd;     /* overflows */
+	unsigned pmd;     /* the PMD that overflows */
 	const char *pmcs; /* lines for regs that select the event */
 	uint64_t period;
 	size_t buf_size; /* bytes of a buffer */
-	bool stacks;     /* with call chains */
+	bool stacks;     /* record call chains */
 };
 
 struct source {
 	char name[SOURCE_NAME]; /* below children/; "" for the context of a clone */
-	int dir;                /* of the context */
+	int dir;                /* the context's directory */
 	int msg;
-	const pfm_correlate_smpl_hdr_t *buf; /* mapped; NULL: it could not be */
+	const pfm_correlate_smpl_hdr_t *buf; /* mapped; NULL: not mapped */
 	size_t size;
-	uint64_t taken; /* records since the last restart */
-	size_t at;      /* offset of the next one */
+	uint64_t taken; /* records read since the last restart */
+	size_t at;      /* offset of the next record */
 	uint64_t lost;  /* hdr_lost, hdr_lost_events, hdr_source.dropped as last recorded */
 	uint64_t lost_events;
 	uint64_t dropped;
@@ -48,12 +47,12 @@ int source_open(
 	struct source *s, struct tree_ctx *ctx, const struct sampling *sampling, struct err *e);
 /* Opens the child @name of the context in directory @parent. */
 int source_open_child(struct source *s, int parent, const char *name, struct err *e);
-/* Also of one that is SOURCE_NONE. */
+/* Also accepts SOURCE_NONE. */
 void source_close(struct source *s);
 
-/* Records what is new in the buffer, and frees the buffer if it is full. */
+/* Records what is new in the buffer, and restarts the context if the buffer is full. */
 int source_drain(struct source *s, struct track *t, struct err *e);
-/* Handles all messages: lost counts are restored, and the end is noted in @s. Then drains. */
+/* Handles all messages: restores lost counts, and notes the end in @s. Then drains the buffer. */
 int source_handle(
 	struct source *s, const struct sampling *sampling, struct track *t, struct err *e);
 

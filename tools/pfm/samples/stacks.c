@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a node is: a command, or a function. */
+/* The key of a node: a command or a function. */
 struct stack_key {
 	const char *name;
 	const char *object;
@@ -57,8 +57,8 @@ static struct stack_node *stack_step(
 
 static const char stack_unknown[] = "[unknown]";
 
-/* An address that is in no file has been read from something that is no frame. Several of them are
- * one step. */
+/* Adds a frame. An address in no file was read from something that is not a frame; several such
+ * addresses in a row make one node. */
 static struct stack_node *stack_step_frame(
 	struct stacks *st, struct stack_node *at, const struct location *p, uint64_t weight)
 {
@@ -95,7 +95,7 @@ static int stack_add(struct stacks *st, const struct recorded_sample *s, bool ca
 	return 0;
 }
 
-/* The last first: siblings are put before each other. */
+/* Sorts the last name first, as each sibling is put before those that are linked already. */
 static int stack_compare_names(const void *a, const void *b)
 {
 	const struct stack_node *x = *(struct stack_node *const *)a;

@@ -10,18 +10,18 @@
 struct stack_node {
 	struct hash_node node;
 	struct stack_node *parent;
-	struct stack_node *child; /* the first */
-	struct stack_node *next;  /* of the same parent */
+	struct stack_node *child; /* the first child */
+	struct stack_node *next;  /* the next child of the same parent */
 	char *name;
 	const char *object; /* NULL: a command, or not known */
 	bool kernel;        /* executed at kernel level */
-	uint64_t weight;    /* with those below */
-	uint64_t self;      /* without */
+	uint64_t weight;    /* with the nodes below */
+	uint64_t self;      /* without the nodes below */
 };
 
 enum stacks_order {
 	STACKS_BY_NAME,   /* The root, commands, then callers above what they call, by name. */
-	STACKS_BY_WEIGHT, /* The same, the heaviest first. */
+	STACKS_BY_WEIGHT, /* Like STACKS_BY_NAME, but the heaviest first. */
 	STACKS_CALLERS,   /* The root, the interrupted functions, their callers, the command. */
 };
 

@@ -50,7 +50,7 @@ static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct 
 	return err_set(e, ESTALE, "%s has another build ID than when it was recorded", o->path);
 }
 
-/* A file without a build ID is known by its identity, if that could be read when it was mapped. */
+/* Checks a file without a build ID by its identity, if that could be read when it was mapped. */
 static int symbols_check_file(int fd, const struct object *o, struct err *e)
 {
 	static const uint8_t unknown[REGULAR_IDENTITY];
@@ -67,7 +67,7 @@ static int symbols_check_file(int fd, const struct object *o, struct err *e)
 		o->path);
 }
 
-/* The file at its own addresses. */
+/* Loads the file at its own addresses. */
 static int symbols_load(struct symbols *s, const struct object *o, struct err *e)
 {
 	CLEANUP_CLOSE int fd = symbols_open_file(o->path, e);
@@ -110,7 +110,7 @@ void symbols_close(struct symbols *s)
 	free(s);
 }
 
-/* The address of a byte of the file; the offset if no segment has it. */
+/* The address of a byte of the file; its offset if no segment contains it. */
 static uint64_t symbols_address(Elf *elf, uint64_t offset)
 {
 	size_t n = 0;
@@ -135,10 +135,8 @@ static struct symbol symbols_at(struct symbols *s, uint64_t address, GElf_Sym *s
 	return found;
 }
 
-/*
- * At exactly the address of a global label, libdwfl (0.188) gives the label, even where a local
- * function begins there. The byte after it has the function.
- */
+/* At the exact address of a global label, libdwfl (0.188) finds the label, even if a local function
+ * begins there. At the next byte, it finds the function. */
 static bool symbols_is_label(const struct symbol *found, const GElf_Sym *sym)
 {
 	return found->name && found->offset == 0 && sym->st_size == 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Function names: of files by elfutils, with separate debug files and debuginfod where those are
- * set up, and of the kernel by /proc/kallsyms.
- */
+/* Function names: for files, by elfutils, with separate debug files and debuginfod where those are
+ * set up; for the kernel, by /proc/kallsyms. */
 #ifndef TOOLS_PFM_SAMPLES_SYMBOLS_H
 #define TOOLS_PFM_SAMPLES_SYMBOLS_H
 
@@ -14,18 +12,18 @@
 struct symbols;
 
 struct symbol {
-	const char *name; /* NULL: none; it lives as long as the symbols */
-	uint64_t address; /* where it was looked for: for a file, in the file's own addresses */
+	const char *name; /* NULL: none; valid as long as the symbols */
+	uint64_t address; /* where it was looked up: for a file, in the file's own addresses */
 	uint64_t offset;  /* from the function's beginning */
 };
 
-/* Whether this pfm was built with elfutils. Without, symbols_open() fails with ENOSYS. */
+/* Whether pfm was built with elfutils. If not, symbols_open() fails with ENOSYS. */
 extern const bool symbols_supported;
 
-/* NULL with a sentence: the file cannot be read, or is another one than was mapped. */
+/* NULL with a sentence: the file cannot be read, or is not the file that was mapped. */
 struct symbols *symbols_open(const struct object *o, struct err *e);
 void symbols_close(struct symbols *s);
-/* @offset is one in the file. */
+/* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);
 
 struct kallsyms;
@@ -33,7 +31,7 @@ struct kallsyms;
 /* NULL with a sentence: the kernel hides its addresses. */
 struct kallsyms *kallsyms_open(const char *path, struct err *e);
 void kallsyms_close(struct kallsyms *k);
-/* @module gets the module, or NULL for the kernel itself. */
+/* Sets @module to the module's name, or to NULL for the kernel itself. */
 struct symbol kallsyms_find(const struct kallsyms *k, uint64_t ip, const char **module);
 
 #endif

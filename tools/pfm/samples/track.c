@@ -30,7 +30,7 @@ void track_round(struct track *t)
 	t->round++;
 }
 
-/* The file of that path which another process had. */
+/* A file with that path that another process had mapped; NULL: none. */
 static const struct object *track_known(const struct track *t, const char *name)
 {
 	struct hash_node *n = hash_find(&t->image.objects, hash_string(name));
@@ -44,8 +44,8 @@ static const struct object *track_known(const struct track *t, const char *name)
 	return NULL;
 }
 
-/* Processes may have different files at one path. One that has ended is taken to have had the file
- * that others have there, or that pfm itself has. */
+/* Identifies a mapped file. Processes may have different files at one path. A process that has
+ * ended is assumed to have had the file that others have there, or that pfm itself has. */
 static void track_identify(const struct track *t, struct data_map *m, const char *name)
 {
 	CLEANUP_CLOSE int fd = name[0] == '/' ? build_id_open(m->pid, name) : -EINVAL;
@@ -77,13 +77,13 @@ int track_comm(struct track *t, const struct data_comm *c, const char *name, str
 	return data_put(t->out, DATA_COMM, c, offsetof(struct data_comm, name), name, e);
 }
 
-/* A process by its number here, and in the daemon's PID namespace, which the file has. */
+/* A process: its number here, and in the daemon's PID namespace, whose numbers the file has. */
 struct track_pid {
 	uint32_t own;
 	uint32_t pid;
 };
 
-/* Processes end, and others hide: what cannot be read is missing. */
+/* Records a thread's name, unless it cannot be read: processes end or are hidden. */
 static int track_thread_name(
 	struct track *t, struct track_pid p, uint32_t tid, uint64_t time, struct err *e)
 {
@@ -150,7 +150,7 @@ static int track_process(struct track *t, struct track_pid p, uint64_t time, str
 	return 0;
 }
 
-/* The initial PID namespace has a fixed inode number, PROC_PID_INIT_INO of the kernel. */
+/* The inode number of the initial PID namespace is fixed: PROC_PID_INIT_INO of the kernel. */
 static bool track_in_initial_namespace(void)
 {
 	struct stat st;

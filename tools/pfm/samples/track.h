@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What pfm record knows of processes while it records: the mappings that it has written to the
- * file, so that each is there before the samples that need it.
- */
+/* The state of processes while pfm record runs: the mappings that it has written to the file, so
+ * that each precedes the samples that need it. */
 #ifndef TOOLS_PFM_SAMPLES_TRACK_H
 #define TOOLS_PFM_SAMPLES_TRACK_H
 
@@ -15,36 +13,34 @@ struct track {
 	struct data_writer *out;
 	struct image image; /* an object here has a build ID, or id_size 0: it has none */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
-	uint64_t samples;   /* that have been written */
-	bool losses;        /* something has been lost */
-	uint32_t precise;   /* bits 1 << PFM_SMPL_* that the file has */
-	bool foreign;       /* the daemon is in another PID namespace, whose numbers samples have */
+	uint64_t samples;   /* samples written */
+	bool losses;        /* something was lost */
+	uint32_t precise;   /* bits 1 << PFM_SMPL_* that are in the file */
+	bool foreign; /* the daemon is in another PID namespace, and samples have its numbers */
 };
 
-/* All that return int return 0, or the errno of writing to @out. */
+/* Functions that return int return 0, or the errno of writing to @out. */
 int track_init(struct track *t, struct data_writer *out, struct err *e);
 void track_free(struct track *t);
 
-/* From here on, the mappings of each process may be read once more. */
+/* From this call on, the mappings of each process may be read once more. */
 void track_round(struct track *t);
 
-/* A mapping @m that the kernel has reported, of the file @name. */
+/* Records a mapping @m that the kernel has reported, of the file @name. */
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e);
-/* A name of a thread; @exec: its process executes another program. */
+/* Records a name of a thread. c->exec: its process executes another program. */
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
-/*
- * The mappings, and the names of the threads, that process @own has before the recording begins.
- * The daemon has it, or one of its threads, loaded as thread @tid.
- */
+/* Records the mappings, and the names of the threads, that process @own has before the recording
+ * begins. The daemon has loaded it, or one of its threads, as thread @tid. */
 int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e);
-/* @count things of that kind are missing from the file; 0: none. @tid: of that thread, or 0. */
+/* Records that @count things of @kind are missing; 0: none. @tid: the thread, or 0. */
 int track_loss(struct track *t, enum data_loss kind, uint64_t count, uint32_t tid, const char *why,
 	struct err *e);
-/* How overflows are found. */
+/* Records how overflows are found. */
 int track_source(struct track *t, const pfm_smpl_source_t *source, struct err *e);
-/* Before a sample: reads the mappings of its process if none is known at its address. */
+/* Call it before a sample: it reads the mappings of the process if none is known at the address. */
 int track_sample(struct track *t, const struct data_sample *s, struct err *e);
-/* The same before a stack, whose first address of the program is @ip; 0: it has none. */
+/* Call it before a stack. @ip is the first address in the program; 0: the stack has none. */
 int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The call tree as text. Deep functions are not indented further: their level is a number before
- * the name. */
+/* The call tree as text. Deep functions are not indented further: a number before the name gives
+ * their level. */
 #include <errno.h>
 #include <string.h>
 
