@@ -9,7 +9,7 @@ void engine_retire_worker(struct engine *eng, struct worker *w)
 	eng->expected++;
 }
 
-/* The session thread owns @ec again. */
+/* Completes an unload: the session thread owns @ec again. */
 static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 {
 	/* CMD_DESTROY was executed, or is requeued. */
@@ -23,7 +23,7 @@ static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 	engine_resume_yielded(eng);
 }
 
-/* Another context waits for its CPU; or it could not resume. */
+/* Completes a yield: another context waits for the CPU, or @ec could not resume. */
 static void complete_yield(struct engine *eng, struct engine_ctx *ec)
 {
 	if (ec->yielding)
@@ -38,9 +38,9 @@ static void complete_yield(struct engine *eng, struct engine_ctx *ec)
 }
 
 /*
- * One of @ec->inflight has arrived. If it was the last, @ec is unloaded: the session thread takes
- * it back from its worker, which ends. If not, the jobs still in the inbox send EVENT_UNLOADED
- * again.
+ * One of the events that @ec->inflight counts has arrived. If it was the last, @ec is unloaded: the
+ * session thread takes it back from its worker, which ends. If not, the jobs still in the inbox
+ * send EVENT_UNLOADED again.
  */
 static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 {
@@ -77,7 +77,8 @@ static void complete_job(struct engine *eng, struct job *job)
 		complete_inflight(eng, ec);
 		return;
 	}
-	/* Of loads, only the first one of a worker leaves its context unloaded when it fails. */
+	/* A load that fails leaves its context unloaded only if it is the first load of a
+	 * worker. */
 	if ((job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_RESUME) && ec->expected_events &&
 		(job->rc == 0 || !job->first_load)) {
 		ec->expected_events--;

@@ -27,7 +27,7 @@ static void engine_op_resubmit_loads(void *arg)
 	struct engine *eng = arg;
 	struct engine_ctx *ec;
 
-	/* The load on a thread that they have waited for has come to its end. */
+	/* The load on a thread for which they have waited has ended. */
 	list_for_each_entry (ec, &eng->yielded, loaded_entry)
 		if (ec->yields_to_thread)
 			ec->resume_after = 0;
@@ -157,7 +157,7 @@ static void engine_wait_events(struct engine *eng)
 	engine_handle_events(eng);
 }
 
-/* An unload without a request, on the stack, so that memory cannot be short. */
+/* An unload without a request. It is on the stack, so that it needs no memory. */
 struct last_unload {
 	struct job job;
 	bool done;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the engine, from the lowest on: the contexts loaded on CPUs (loaded.c), executing
- * and posting commands (submit.c), CPUs without a context (cpu_scan.c), events from other threads
- * (complete.c), creation and end (engine.c); poll_all.c and revoke.c use all of them. resume.c is
- * between submit.c and complete.c. Session thread only.
+ * The parts of the engine, lowest first: the contexts loaded on CPUs (loaded.c), executing and
+ * posting commands (submit.c), resuming contexts (resume.c), CPUs without a context (cpu_scan.c),
+ * events from other threads (complete.c), creation and end (engine.c); poll_all.c and revoke.c use
+ * all of them. Session thread only.
  */
 #ifndef ENGINE_ENGINE_I_H
 #define ENGINE_ENGINE_I_H
@@ -18,7 +18,7 @@
 
 struct cpu_scan;
 
-/* After a failure to resume. */
+/* Time until the next attempt after a failure to resume. */
 #define RESUME_RETRY_NS 1000000000ULL
 
 struct engine {
@@ -28,28 +28,29 @@ struct engine {
 	struct budget budget;
 	/* The contexts loaded on CPUs: those that have a worker. */
 	struct list_head loaded;
-	/* Background contexts that have yielded, the first one first. */
+	/* Background contexts that have yielded, in the order in which they did. */
 	struct list_head yielded;
-	/* Timer (CLOCK_MONOTONIC) for those that could not resume, and when it ends; 0: never. */
+	/* Timer (CLOCK_MONOTONIC) for contexts that could not resume, and when it expires; 0:
+	 * never. */
 	int resume_timer;
 	uint64_t resume_at;
-	/* How many of those in @loaded are watched. */
+	/* The number of watched contexts in @loaded. */
 	unsigned watched;
 	/* The scan that is under way. */
 	struct cpu_scan *cpu_scan;
 	struct task_registry *task_registry;
-	/* The fs's; NULL: there are none. */
+	/* Owned by daemon/fs; NULL: there are none. */
 	const struct grants *grants;
-	/* For works that read /proc, and for those that may hang. */
+	/* Workqueues for works that read /proc, and for works that may hang. */
 	struct workqueue *lookups, *openings;
 	/* Loads that wait until a conflicting context is destroyed, or the task registry is idle.
 	 */
 	struct queue waiting;
-	/* No context is loaded any more. */
+	/* No context can be loaded any more. */
 	bool ending;
-	/* Events to come: 0 only if none are. */
+	/* The number of events to come; 0 only if none are. */
 	unsigned expected;
-	/* For commands on unloaded contexts. */
+	/* Executes commands on unloaded contexts. */
 	struct executor x;
 };
 
@@ -57,8 +58,8 @@ struct engine {
 struct engine_ctx *engine_any_loaded(const struct engine *eng);
 
 /*
- * Submits the jobs in ec->requeued, now that the session thread owns @ec. CMD_DESTROY is the last
- * one, even if it was not the last to be queued. True if there was one.
+ * Submits the jobs in ec->requeued, now that the session thread owns @ec. CMD_DESTROY comes last,
+ * even if it was not the last to be queued. True if there was a CMD_DESTROY.
  */
 bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec);
 
@@ -70,13 +71,13 @@ int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, 
 /* Posts @job to its context's worker. */
 void engine_post(struct engine *eng, struct job *job);
 
-/* Background contexts whose CPU is free resume. */
+/* Resumes background contexts whose CPU is free. */
 void engine_resume_yielded(struct engine *eng);
 
-/* EVENT_WORKER_EXIT follows. */
+/* Makes @w end. EVENT_WORKER_EXIT follows. */
 void engine_retire_worker(struct engine *eng, struct worker *w);
 
-/* EVENT_CPU_SCAN */
+/* Handles EVENT_CPU_SCAN. */
 void cpu_scan_complete(struct event *ev);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Background contexts that have yielded get their CPU again when it is free: those that have
- * yielded first come first. What cannot resume, as its CPU is offline or other software uses a
+ * Background contexts that have yielded get their CPU again when it is free, in the order in which
+ * they yielded. A context that cannot resume, as its CPU is offline or other software uses a
  * counter, is tried again each second.
  */
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int resume_submit(struct engine *eng, struct engine_ctx *ec)
 	return 0;
 }
 
-/* When to try again (ns); 0: an event tells. */
+/* Tries to resume @ec. Returns when to try again (ns); 0: an event will tell. */
 static uint64_t resume_try(struct engine *eng, struct engine_ctx *ec, uint64_t now)
 {
 	unsigned cpu = ec->ctx.target.cpu;
@@ -72,7 +72,7 @@ static uint64_t resume_try(struct engine *eng, struct engine_ctx *ec, uint64_t n
 		return ec->resume_after;
 	if (!task_take_cpu(eng->task_registry, cpu, ec->uid))
 		return 0;
-	/* In case it fails. */
+	/* In case resuming fails. */
 	ec->resume_after = now + RESUME_RETRY_NS;
 	return resume_submit(eng, ec) < 0 ? ec->resume_after : 0;
 }

@@ -7,7 +7,7 @@
 #include "daemon/engine/engine_i.h"
 #include "daemon/percpu/exec.h"
 
-/* For a job that may unload the context: EVENT_UNLOADED may come. */
+/* Expects EVENT_UNLOADED, as a job is about to be posted that may unload the context. */
 static void submit_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
 {
 	ec->expected_events++;
@@ -40,7 +40,7 @@ void engine_post(struct engine *eng, struct job *job)
 	worker_post(ec->worker, job);
 }
 
-/* Background contexts give way to others, and not to each other. */
+/* Background contexts give way to other contexts, but not to each other. */
 static bool submit_gives_way(const struct engine_ctx *owner, const struct engine_ctx *to)
 {
 	return owner->background && !(to->ctx.flags & CTX_BACKGROUND);
@@ -70,7 +70,7 @@ static void submit_yield_done(struct job *job)
 	free(job);
 }
 
-/* Has a background context give up its CPU. The load that wants it waits in eng->waiting. */
+/* Makes a background context give up its CPU. The load that wants the CPU waits in eng->waiting. */
 static int submit_yield(struct engine *eng, struct engine_ctx *ec, bool to_thread, struct err *e)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -119,7 +119,7 @@ static bool submit_is_read(enum cmd_verb verb)
 	       verb == CMD_LIVE_READ || verb == CMD_COUNTS;
 }
 
-/* After a command that the session thread has executed. */
+/* Publishes the changes of a command that the session thread has executed. */
 static void submit_publish(struct engine_ctx *ec)
 {
 	if (engine_ctx_publish(ec) && atomic_load(&ec->watched))
@@ -127,11 +127,11 @@ static void submit_publish(struct engine_ctx *ec)
 }
 
 /*
- * Executes a read here, with the context borrowed from its worker while that has nothing to do.
- * This is several times faster than posting the job, and the monitored CPU executes no user-mode
- * instruction: the kernel reads the register in an interrupt there, for which the session thread
- * waits microseconds. The worker is kicked if the read finds an overflow. False: the worker is
- * busy, or the read is of files, for which devices may take long.
+ * Executes a read in this thread, which borrows the context from its worker while the worker is
+ * idle. This is several times faster than posting the job, and the monitored CPU executes no
+ * user-mode instruction: the kernel reads the register in an interrupt there, for which the session
+ * thread waits microseconds. The worker is kicked if the read finds an overflow. False: the worker
+ * is busy, or the read needs files, whose devices may take long.
  */
 static bool submit_borrow(struct job *job)
 {
@@ -157,7 +157,8 @@ static bool submit_borrow(struct job *job)
 	return true;
 }
 
-/* Background contexts where the thread may run give way. 1: the load has to wait for that. */
+/* Makes background contexts give way on CPUs where the thread may run. 1: the load has to wait for
+ * that. */
 static int submit_yield_to_thread(struct engine *eng, struct job *job, struct err *e)
 {
 	const struct cpus *cpus = job->cmd.load.cpus;
@@ -176,7 +177,7 @@ static int submit_yield_to_thread(struct engine *eng, struct job *job, struct er
 	return rc;
 }
 
-/* 1: it waits. */
+/* Loads a context on a thread. 1: the load waits. */
 static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 {
 	int rc;
@@ -195,8 +196,8 @@ static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 	return rc;
 }
 
-/* A context that is removed, or gives way, leaves a CPU that the load needs: the one that it names,
- * or any for a thread. */
+/* True if a context that is removed, or gives way, leaves a CPU that the load needs: the CPU that
+ * it names, or any CPU for a thread. */
 static bool submit_waits_for_cpu(const struct engine *eng, const struct command *cmd)
 {
 	const struct engine_ctx *ec;
@@ -208,7 +209,7 @@ static bool submit_waits_for_cpu(const struct engine *eng, const struct command 
 	return false;
 }
 
-/* The rights are as of the request, which may have waited. */
+/* Checks the grant again, as the rights are as of the request, which may have waited. */
 static int submit_check_grant(const struct engine *eng, const struct job *job, struct err *e)
 {
 	uint64_t now = nsec_now(CLOCK_REALTIME) / NSEC_PER_SEC;
@@ -220,7 +221,7 @@ static int submit_check_grant(const struct engine *eng, const struct job *job, s
 		"the grant for CPU %u was revoked, or has expired: see config/grants", cpu);
 }
 
-/* True: the job is finished. False: it is under way. */
+/* Loads a context on a CPU. True if the job is finished, false if it is under way. */
 static bool submit_load_cpu(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec, *owner;
@@ -249,7 +250,7 @@ static bool submit_load_cpu(struct engine *eng, struct job *job)
 	return false;
 }
 
-/* The same. */
+/* Loads a context. True if the job is finished, false if it is under way. */
 static bool submit_load(struct engine *eng, struct job *job)
 {
 	struct err *e = &job->err;
@@ -261,8 +262,8 @@ static bool submit_load(struct engine *eng, struct job *job)
 		job->rc = err_set(e, ENODEV, "the daemon is shutting down");
 		return true;
 	}
-	/* Or the last context on a thread was unloaded, and the ctxsw threads still restore
-	 * registers. */
+	/* The load also waits while ctxsw threads still restore registers, after the last context
+	 * on a thread was unloaded. */
 	if (submit_waits_for_cpu(eng, &job->cmd) ||
 		(!task_any(eng->task_registry) && !task_idle(eng->task_registry))) {
 		queue_put(&eng->waiting, &job->link);
@@ -275,7 +276,7 @@ static bool submit_load(struct engine *eng, struct job *job)
 	return submit_load_cpu(eng, job);
 }
 
-/* A context that had yielded is unloaded. */
+/* Takes a context that had yielded and is now unloaded out of eng->yielded. */
 static void submit_end_yield(const struct engine *eng, struct engine_ctx *ec)
 {
 	if (!ec->yielded || ec->ctx.yielded)
@@ -293,7 +294,7 @@ static void submit_count(struct engine *eng, struct job *job)
 	job->counted = true;
 }
 
-/* The command counts at kernel level by a grant, which the load did not have. */
+/* Notes that a command counts at kernel level by a grant, which the load did not have. */
 static void submit_note_grant(struct engine_ctx *ec, const struct rights_by_grant *r)
 {
 	if (!r->kernel)
@@ -352,7 +353,7 @@ bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 		if (job->cmd.verb == CMD_DESTROY) {
 			destroy = job;
 		} else if (job->cmd.verb == CMD_END) {
-			job->done(job); /* Of an earlier load. */
+			job->done(job); /* It belongs to an earlier load. */
 		} else if (ec->destroying) {
 			job->rc = err_set(&job->err, ENODEV, "the context is being removed");
 			job->done(job);
@@ -365,7 +366,7 @@ bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 	return destroy;
 }
 
-/* Returns CPUs that were given up for loads which have come to nothing. */
+/* Returns CPUs that threads have given up for loads that did not happen. */
 static void submit_return_cpus(struct engine *eng)
 {
 	unsigned n = eng->be->ops->cpu_limit(eng->be);
