@@ -62,7 +62,7 @@ static int sched_failed(const char *what, int no, struct err *e)
 		err_name(no));
 }
 
-/* Checks for what libbpf reports by a misleading errno, or not at all. */
+/* Checks for problems that libbpf reports with a misleading errno, or not at all. */
 static int sched_check_kernel(struct err *e)
 {
 	struct stat st;
@@ -257,7 +257,7 @@ int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e)
 
 	if (!slot || slot >= SCHED_SLOTS || tid <= 0)
 		return err_set(e, EINVAL, "thread %d, slot %u: EINVAL", (int)tid, slot);
-	/* A stale entry remains of a thread that was forgotten while its id changed. */
+	/* A thread that was forgotten while its id changed leaves a stale entry. */
 	if (old && sched_slot_tid(s, old) == key)
 		return err_set(e, EBUSY, "thread %d is followed already", (int)tid);
 	sched_clear_slot(sched_slot(s, slot), key);

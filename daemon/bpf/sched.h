@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Following threads in the scheduler. A BPF program on sched_switch (switch.bpf.c) knows which
- * followed thread runs on which CPU and wakes the CPU's ctxsw thread (daemon/ctxsw) when one comes
- * or goes. As a SCHED_FIFO thread, that one runs before the next thread executes an instruction in
- * user mode. There are two exceptions, which are both detected: a ready thread of at least the same
- * priority, and the kernel's fair server (Linux 6.8), after real-time threads have kept others from
- * the CPU for a second. Another program, on sched_process_exec, revokes threads that execute
- * programs which their requester may not trace.
+ * followed thread runs on which CPU, and wakes the CPU's ctxsw thread (daemon/ctxsw) when a
+ * followed thread comes or goes. The ctxsw thread is SCHED_FIFO, so it runs before the next thread
+ * executes an instruction in user mode. There are two exceptions, which are both detected: a ready
+ * thread of at least the same priority, and the kernel's fair server (Linux 6.8), after real-time
+ * threads have kept others from the CPU for a second. Another program, on sched_process_exec,
+ * revokes threads that execute programs which their requester may not trace.
  *
  * Requires Linux 5.14 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and
  * CONFIG_DEBUG_INFO_BTF, CAP_BPF and CAP_PERFMON, and the initial PID namespace. Where
@@ -54,13 +54,13 @@ int sched_wakeup_open(struct sched *s, unsigned cpu, int *fd, struct err *e);
 void sched_wakeup_close(struct sched *s, unsigned cpu);
 
 /*
- * The following functions are for one thread at a time. Use free slots in turn: while a slot is
- * forgotten, a CPU may still be writing to it.
+ * Only one thread at a time may call the following functions. Use free slots in turn: while a slot
+ * is forgotten, a CPU may still be writing to it.
  */
 
 /*
- * Follows thread @tid in @slot from its next context switch on. If it runs already, that is noticed
- * when the CPU's ctxsw thread has run. EBUSY: it is followed already.
+ * Follows thread @tid in @slot from its next context switch on. If the thread is already running,
+ * that is noticed when the CPU's ctxsw thread has run. EBUSY: the thread is followed already.
  *
  * An exec that changes the id is noticed at the next switch, provided that the thread was seen to
  * come. So after an exec, check whether the slot has the new id, or follow the thread again.
@@ -68,8 +68,7 @@ void sched_wakeup_close(struct sched *s, unsigned cpu);
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
 /* Running outside of @cpumask does not count as uncovered. ENOMEM. */
 int sched_set_cpumask(struct sched *s, unsigned slot, const struct cpus *cpumask, struct err *e);
-/* Has execs checked against @requester from now on; earlier ones are the caller's to check. ENOMEM.
- */
+/* Checks execs against @requester from now on; the caller has to check earlier ones. ENOMEM. */
 int sched_set_requester(
 	struct sched *s, unsigned slot, const struct sched_requester *requester, struct err *e);
 /* Stops following the thread, whatever its id is by now, and clears the slot. */

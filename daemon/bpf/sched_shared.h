@@ -24,12 +24,13 @@ enum {
 /* SCHED_FIFO priority of ctxsw threads, and the same as task_struct.prio, which counts down. */
 enum { SCHED_CTXSW_FIFO = 98, SCHED_CTXSW_PRIO = 99 - SCHED_CTXSW_FIFO };
 
-/* A cache line each: what one CPU writes at each context switch does not delay another. */
+/* Entries share no cache line, so that writes of one CPU at each context switch do not delay
+ * another. */
 #define SCHED_ALIGNED __attribute__((aligned(64)))
 
 /*
- * One CPU. Its current thread is the last one that was not the CPU's ctxsw thread: switches to and
- * from that one change nothing here. While no thread is followed, only the words that the daemon
+ * One CPU. Its current thread is the last one except the CPU's ctxsw thread: switches to and from
+ * the ctxsw thread change nothing here. While no thread is followed, only the words that the daemon
  * writes are up to date.
  */
 struct sched_cpu {
@@ -44,8 +45,8 @@ struct sched_cpu {
 	sched_u32 last_tid;
 	/* Slot of the current thread; 0: it is not followed. Read it with sched_here(). */
 	sched_u32 slot;
-	/* Newest slot that became dead here, the head of a list by prev_dead. Its reader swaps in
-	 * 0. */
+	/* Newest slot that became dead here, the head of a list linked by prev_dead. The reader
+	 * swaps in 0. */
 	sched_u32 dead_slot;
 	/* A wakeup was sent and the ctxsw thread has not run since. */
 	sched_u32 wakeup_pending;
@@ -61,20 +62,20 @@ struct sched_cpu {
 	/* Address of the current thread's task_struct, which stays when its id changes. Private to
 	 * the BPF programs. */
 	sched_u64 task;
-	/* Of the current thread as it came, or as the newest wakeup was sent: its time in user
-	 * mode; and, if regs_known, a hash of its registers there, and its instruction pointer.
-	 * Private to the BPF programs. */
+	/* State of the current thread when it came, or when the newest wakeup was sent: its time in
+	 * user mode and, if regs_known, a hash of its user-mode registers, and its instruction
+	 * pointer there. Private to the BPF programs. */
 	sched_u64 utime, regs_hash, user_ip;
 	sched_u32 regs_known;
-	/* sched_taker() of the context that is loaded on this CPU: no thread is counted here
-	 * meanwhile, and none wakes the ctxsw thread except by its death. 0: none. Written by the
+	/* sched_taker() of the context that is loaded on this CPU. Meanwhile, no thread is counted
+	 * here, and threads wake the ctxsw thread only by their death. 0: none. Written by the
 	 * daemon. */
 	sched_u64 taker;
 	/* When the ctxsw thread last came to the CPU (CLOCK_MONOTONIC, ns). */
 	sched_u64 ctxsw_at;
 } SCHED_ALIGNED;
 
-/* @serial differs from one taker of a CPU to its next, and is not 0. */
+/* @serial is not 0, and differs between successive takers of a CPU. */
 static inline sched_u64 sched_taker(sched_u32 cpu, sched_u32 uid, sched_u32 serial)
 {
 	return (sched_u64)uid << 32 | (serial & 0xffff) << 16 | (cpu & 0xffff);
@@ -121,18 +122,18 @@ struct sched_slot {
 	sched_u64 taker;
 	/* How many of its switches the programs or the ctxsw thread did not see in time. */
 	sched_u32 missed;
-	/* How often it ran, or another one while its context was active, as the ctxsw thread had to
-	 * wait, or did not get the CPU. */
+	/* How often the thread ran, or another one ran while its context was active, because the
+	 * ctxsw thread had to wait or did not get the CPU. */
 	sched_u32 stalled;
 	/* Address of its task_struct; 0 until it has run. Private to the BPF programs. */
 	sched_u64 task;
 	/* Its CPU time (ns) when it last left a CPU. */
 	sched_u64 runtime_out;
-	/* Its CPU time (ns) when it last came to one. */
+	/* Its CPU time (ns) when it last came to a CPU. */
 	sched_u64 runtime_in;
 };
 
-/* Credentials of the user that a thread is followed for, unless they may trace any thread. A
+/* Credentials of the user on whose behalf a thread is followed, unless they may trace any thread. A
  * thread that executes a program which they may not trace is revoked. */
 struct sched_requester {
 	sched_u64 permitted; /* capabilities */

@@ -23,7 +23,7 @@
 
 #include "daemon/bpf/sched_shared.h"
 
-/* Kernel types, as far as they are needed; the loader relocates the offsets (CO-RE). */
+/* The parts of kernel types that are needed; the loader relocates the offsets (CO-RE). */
 struct sched_entity {
 	sched_u64 sum_exec_runtime; /* CLOCK_THREAD_CPUTIME_ID up to the last switch */
 } __attribute__((preserve_access_index));
@@ -66,14 +66,14 @@ struct mm_struct___v6_18 {
 	} flags;
 } __attribute__((preserve_access_index));
 
-/* The signals for a thread alone. */
+/* The pending signals of one thread. */
 struct sigpending {
 	struct {
 		unsigned long sig[1];
 	} signal;
 } __attribute__((preserve_access_index));
 
-/* What a thread had in its registers when it last left user mode. */
+/* A thread's registers when it last left user mode. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, cx, dx, si, di, orig_ax, ip, cs,
 		sp;
@@ -84,7 +84,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int prio;
-	sched_u64 utime; /* in user mode, mostly as the clock tick finds it there */
+	sched_u64 utime; /* in user mode, usually as sampled by the clock tick */
 	struct sigpending pending;
 	struct sched_entity se;
 	struct mm_struct *mm;
@@ -99,10 +99,10 @@ struct task_struct {
  * that is not running. */
 #define REVOKED_NS 200000
 
-/* The longest clock tick, of CONFIG_HZ=100. */
+/* The longest clock tick, that of CONFIG_HZ=100. */
 #define SCHED_TICK_MAX_NS 10000000
 
-/* The state at the last switch of a thread, and only then. */
+/* In __state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
 #define PF_KTHREAD  0x200000
@@ -112,13 +112,13 @@ struct task_struct {
 
 #define TID_NONE (~0U)
 
-/* Code segment of programs of 64 bits, and the numbers of their system calls that change all
- * registers of the caller. */
+/* Code segment of 64-bit programs, and the numbers of their system calls that change all registers
+ * of the caller. */
 #define USER_CS         0x33
 #define NR_rt_sigreturn 15
 #define NR_execve       59
 #define NR_execveat     322
-/* Bytes of a system call's instruction. */
+/* Bytes of the instruction that makes a system call. */
 #define SYSCALL_SIZE 2
 
 char licence[] SEC("license") = "Dual MIT/GPL";
@@ -142,7 +142,7 @@ struct {
 	__type(value, sched_u32);
 } wakeups SEC(".maps");
 
-/* The CPUs on which a slot's thread is to be counted; without an entry: all. */
+/* The CPUs on which a slot's thread is counted; no entry: all. */
 struct slot_cpumask {
 	sched_u64 bits[SCHED_CPUS / 64];
 };
@@ -191,8 +191,8 @@ static void switch_delete_tid(sched_u32 tid, sched_u32 n)
 }
 
 /*
- * Changes the id of a slot. The old id may lead to another slot already, and the new one to another
- * slot still; when each of the threads has passed here, all entries are right.
+ * Changes the id of a slot. The old id may already lead to another slot, and the new id still to
+ * another one; when each of the threads has passed here, all entries are right.
  */
 static void switch_set_tid(sched_u32 n, sched_u32 tid)
 {
@@ -203,7 +203,7 @@ static void switch_set_tid(sched_u32 n, sched_u32 tid)
 	bpf_map_update_elem(&tids, &tid, &n, BPF_ANY);
 }
 
-/* The CPU's ctxsw thread reports it, once. */
+/* Marks a slot as dead, which the CPU's ctxsw thread reports once. */
 static void switch_note_dead(struct sched_cpu *c, sched_u32 n, enum sched_death why)
 {
 	struct sched_slot *s = switch_slot(n);
@@ -226,8 +226,9 @@ static void switch_note_exit(struct sched_cpu *c, sched_u32 n)
 }
 
 /*
- * No program saw @t come: it is followed only since, the CPU's ctxsw thread has just exited, or
- * this kernel does not report all switches. What is in the registers may have counted @t.
+ * Notes that no program saw @t come: it was followed only later, the CPU's ctxsw thread has just
+ * exited, or this kernel does not report all switches. The context in the registers may have
+ * counted @t.
  */
 static void switch_note_missed(
 	const struct sched_cpu *c, sched_u32 old, const struct task_struct *t)
@@ -248,8 +249,8 @@ static void switch_note_missed(
 }
 
 /*
- * @t is being killed, and never gets to user mode again. The kernel queues SIGKILL for each thread
- * that ends with its process, and sets PF_SIGNALED as it takes it off.
+ * True if @t is being killed, and never returns to user mode. The kernel queues SIGKILL for each
+ * thread that ends with its process, and sets PF_SIGNALED when it dequeues that.
  */
 static bool switch_is_killed(const struct task_struct *t)
 {
@@ -261,7 +262,7 @@ static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_str
 	bool dead = prev->__state & TASK_DEAD, known = c->task == (sched_u64)prev;
 	sched_u32 tid = prev->pid, n = c->slot;
 
-	/* The slot may be another thread's since. */
+	/* The slot may belong to another thread by now. */
 	if (n && switch_slot(n)->cpu != cpu)
 		n = 0;
 	if (!known)
@@ -277,7 +278,7 @@ static void switch_out(struct sched_cpu *c, sched_u32 cpu, const struct task_str
 		switch_slot(n)->missed++;
 	if (!dead && !(known && tid != c->last_tid))
 		return;
-	/* It may be followed only since it came. */
+	/* It may have been followed only after it came. */
 	if (!known || !n) {
 		n = switch_find(known ? c->last_tid : tid, prev);
 		if (n)
@@ -303,10 +304,11 @@ static bool switch_wanted_at(sched_u32 n, sched_u32 cpu)
 }
 
 /*
- * The active context stays in the registers while @next runs: its counters stand still outside of
- * user mode, which neither the idle task nor a kernel thread gets to. Its thread may come back
- * here, with no wakeup at all; or be woken or moved to another CPU, which is not seen here. There,
- * it wakes that CPU's ctxsw thread, which has the context saved: see task_slot_acquire().
+ * True if the active context stays in the registers while @next runs: its counters only count in
+ * user mode, which neither the idle task nor a kernel thread enters. Its thread may come back here
+ * without any wakeup. Or it may be woken on, or moved to, another CPU, which is not seen here: it
+ * then wakes that CPU's ctxsw thread, which makes this one save the context (see
+ * task_slot_acquire()).
  */
 static bool switch_lets_stay(const struct sched_cpu *c, const struct task_struct *next)
 {
@@ -315,8 +317,8 @@ static bool switch_lets_stay(const struct sched_cpu *c, const struct task_struct
 	return active->user_only && !active->dead && (!next->pid || (next->flags & PF_KTHREAD));
 }
 
-/* Whether the ctxsw thread has something to do for @n, the slot of @next, or @old, which left.
- * @changed: they are different threads. */
+/* Whether the ctxsw thread has something to do for @n, the slot of @next, or for @old, the slot
+ * that left. @changed: they are different threads. */
 static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_u32 old,
 	sched_u32 n, const struct task_struct *next, bool changed)
 {
@@ -326,7 +328,7 @@ static bool switch_needs_wakeup(const struct sched_cpu *c, sched_u32 cpu, sched_
 	       ((old && switch_slot(old)->dead) || (n && !c->taker && switch_wanted_at(n, cpu)));
 }
 
-/* The registers of @t in user mode. NULL: before Linux 5.15, or of a kernel thread. */
+/* The registers of @t in user mode. NULL: Linux is older than 5.15, or @t is a kernel thread. */
 static const struct pt_regs *switch_user_regs(const struct task_struct *t)
 {
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) || !t->pid ||
@@ -335,7 +337,8 @@ static const struct pt_regs *switch_user_regs(const struct task_struct *t)
 	return (const struct pt_regs *)bpf_task_pt_regs((struct task_struct *)t);
 }
 
-/* Of all but the instruction pointer, and rax, which gets the result of a system call. */
+/* A hash of all registers except the instruction pointer and rax, which gets the result of a system
+ * call. */
 static sched_u64 switch_hash_regs(const struct pt_regs *r)
 {
 	const sched_u64 regs[] = {r->sp, r->bp, r->bx, r->cx, r->dx, r->si, r->di, r->r8, r->r9,
@@ -347,14 +350,15 @@ static sched_u64 switch_hash_regs(const struct pt_regs *r)
 	return hash;
 }
 
-/* Whether the thread will get back to user mode with @r, except for a signal. */
+/* Whether the thread will return to user mode with the registers @r, except for a signal. */
 static bool switch_keeps_regs(const struct pt_regs *r)
 {
 	return r->cs == USER_CS && r->orig_ax != NR_rt_sigreturn && r->orig_ax != NR_execve &&
 	       r->orig_ax != NR_execveat;
 }
 
-/* @t is about to run, and should not before the ctxsw thread: see switch_has_run(). */
+/* Records the state of @t, which is about to run but should not run before the ctxsw thread: see
+ * switch_has_run(). */
 static void switch_watch(struct sched_cpu *c, const struct task_struct *t)
 {
 	const struct pt_regs *r = switch_user_regs(t);
@@ -368,10 +372,10 @@ static void switch_watch(struct sched_cpu *c, const struct task_struct *t)
 }
 
 /*
- * @t has executed user code since switch_watch(): its registers are others. The kernel sets the
- * instruction pointer back to the system call that it restarts. Where registers are not known,
- * clock ticks have found the thread in user mode; a single one may have come together with the
- * interrupt that wakes the ctxsw thread, before any user code.
+ * True if @t has executed user code since switch_watch(): its registers have changed. (The kernel
+ * sets the instruction pointer back to a system call that it restarts.) Where the registers are not
+ * known, clock ticks must have found the thread in user mode. A single tick does not suffice: it
+ * may have come together with the interrupt that wakes the ctxsw thread, before any user code.
  */
 static bool switch_has_run(const struct sched_cpu *c, const struct task_struct *t)
 {
@@ -383,7 +387,7 @@ static bool switch_has_run(const struct sched_cpu *c, const struct task_struct *
 	       (r->ip != c->user_ip && r->ip + SYSCALL_SIZE != c->user_ip);
 }
 
-/* For @t, which has slot @n, or 0. */
+/* Wakes the ctxsw thread for @t, whose slot is @n; 0: none. */
 static void switch_wake_ctxsw(
 	void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
 {
@@ -413,7 +417,7 @@ static bool switch_is_late(const struct sched_cpu *c, sched_u32 n, const struct 
 	       (c->active_slot && n != c->active_slot && next->prio <= SCHED_CTXSW_PRIO);
 }
 
-/* User code of slot @n runs before the ctxsw thread has restored its context. */
+/* Notes that user code of slot @n runs before the ctxsw thread has restored its context. */
 static void switch_note_unrestored(const struct sched_cpu *c, sched_u32 cpu, sched_u32 n)
 {
 	if (n && n != c->active_slot && !c->taker && switch_wanted_at(n, cpu))
@@ -421,9 +425,9 @@ static void switch_note_unrestored(const struct sched_cpu *c, sched_u32 cpu, sch
 }
 
 /*
- * User code of @next runs although the ctxsw thread has not done its work: it waits for memory, or
- * for a lock of the kernel, or real-time threads are throttled. If it was woken and has not run
- * yet, what that means for the active slot is switch_is_late()'s to say.
+ * Notes that user code of @next runs although the ctxsw thread has not done its work: it waits for
+ * memory or a kernel lock, or real-time threads are throttled. If it was woken and has not run yet,
+ * switch_is_late() decides what that means for the active slot.
  */
 static void switch_note_stalled(
 	const struct sched_cpu *c, sched_u32 cpu, sched_u32 n, const struct task_struct *next)
@@ -436,7 +440,8 @@ static void switch_note_stalled(
 	switch_note_unrestored(c, cpu, n);
 }
 
-/* @prev leaves, with which the ctxsw thread was woken. */
+/* Notes that @prev, which leaves, has run user code while a wakeup of the ctxsw thread was pending.
+ */
 static void switch_note_waited(
 	const struct sched_cpu *c, sched_u32 cpu, const struct task_struct *prev)
 {
@@ -451,7 +456,7 @@ static void switch_note_waited(
 		switch_note_unrestored(c, cpu, n);
 }
 
-/* @n comes to a CPU whose registers it cannot have. */
+/* Notes that slot @n comes to a CPU whose registers it cannot get. */
 static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sched_u32 n)
 {
 	if ((c->ctxsw_tid && !c->taker) || !switch_wanted_at(n, cpu))
@@ -463,22 +468,23 @@ static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sche
 }
 
 /*
- * A killed thread is followed no more, until its death. Thousands may be killed at once: were each
- * switched in, it would be preempted before it gets on, and the scheduler pick another one.
+ * A killed thread is not followed any more until its death. Thousands may be killed at once. If
+ * each were switched in, it would be preempted before it gets on, and the scheduler would pick
+ * another one.
  */
 static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
 	sched_u32 n = switch_is_killed(next) ? 0 : switch_find(next->pid, next), old = c->slot;
 	struct sched_slot *s = switch_slot(n);
-	/* It may have been on another CPU while the ctxsw thread had this one, and be back: that
-	 * thread may have found it there, and left it alone. */
+	/* @next may have been on another CPU while the ctxsw thread had this one, and be back. The
+	 * ctxsw thread may have found it there, and left it alone. */
 	bool changed = c->task != (sched_u64)next || n != old || (n && s->cpu != cpu);
 
 	c->task = (sched_u64)next;
 	c->last_tid = next->pid;
 	c->slot = n;
 	if (n) {
-		/* It has run since it was last seen to leave. */
+		/* The thread has run since it was last seen to leave. */
 		if (changed && s->task && s->runtime_out != next->se.sum_exec_runtime)
 			s->missed++;
 		s->task = (sched_u64)next;
@@ -535,7 +541,7 @@ static sched_u64 switch_permitted(const struct cred *cred)
 	return (sched_u64)before->cap_permitted.cap[1] << 32 | before->cap_permitted.cap[0];
 }
 
-/* On a kernel that keeps it elsewhere, false: access is refused. */
+/* False, so that access is refused, on a kernel that keeps it elsewhere. */
 static bool switch_dumpable(const struct mm_struct *mm)
 {
 	const struct mm_struct___v6_18 *since = (const void *)mm;
@@ -607,8 +613,8 @@ int on_exec(sched_u64 *ctx)
 
 	if (!followed)
 		return 0;
-	/* A kernel thread, which had left the context in the registers, has become a program:
-	 * before Linux 5.19, those of the kernel's own begin so. */
+	/* A kernel thread, for which the context stayed in the registers, has become a program.
+	 * Before Linux 5.19, programs that the kernel starts begin so. */
 	if (c->active_slot && c->task == (sched_u64)t && c->slot != c->active_slot)
 		switch_wake_ctxsw(ctx, c, 0, t);
 	n = switch_find_current(c, was, t);
@@ -618,7 +624,7 @@ int on_exec(sched_u64 *ctx)
 	return 0;
 }
 
-/* The registers of the current thread will be those of its handler. */
+/* The registers of the current thread are about to become those of the signal's handler. */
 SEC("tp_btf/signal_deliver")
 int on_signal(sched_u64 *ctx)
 {
