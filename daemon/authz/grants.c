@@ -12,7 +12,7 @@
 
 enum { CPU_WORDS = CPUS_MAX / 64 };
 
-/* A line: what is granted, or revoked. */
+/* One line: what it grants or revokes. */
 struct grant_line {
 	struct grant grant;
 	bool revoke, has_uid, has_cpus;
@@ -90,7 +90,7 @@ static int grants_add(struct grants *g, const struct grant *new, struct err *e)
 	return 0;
 }
 
-/* Before anything is parsed of it. */
+/* Refuses a second @word, before its value is parsed. */
 static int grant_refuse_twice(bool given, const char *word, struct err *e)
 {
 	return given ? err_set(e, EINVAL, "%s is given twice", word) : 0;
@@ -301,7 +301,7 @@ uint64_t grants_next_expiry(const struct grants *g)
 	return next;
 }
 
-/* What @uid may do on @cpu by its grants. */
+/* The rights that grants give @uid on @cpu. */
 static struct rights grants_of(const struct grants *g, uid_t uid, int cpu, uint64_t now)
 {
 	struct rights r = {0};
@@ -346,7 +346,7 @@ struct rights grants_common_rights(const struct rights *a, const struct rights *
 		.kernel = a->kernel && b->kernel,
 	};
 
-	/* A right by the grants of two users could not say which one is revoked. */
+	/* A right that depended on grants of two users could not say which of them is revoked. */
 	if (grants_are_needed(a) && grants_are_needed(b) && a->by_grant.uid != b->by_grant.uid) {
 		r.system &= !a->by_grant.system && !b->by_grant.system;
 		r.kernel &= !a->by_grant.kernel && !b->by_grant.kernel;

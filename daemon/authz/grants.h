@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Grants: CPUs on which a user may load beyond what its groups allow (config/grants). For each CPU,
- * a user has one grant at most. The table has no lock and no clock: the caller says what time it is
+ * a user has one grant at most. The table has no lock and no clock: the caller passes the time
  * (Unix time, s).
  */
 #ifndef AUTHZ_GRANTS_H
@@ -39,14 +39,15 @@ void grants_free(struct grants *g);
 int grants_copy(const struct grants *from, struct grants *to, struct err *e);
 
 /*
- * Changes the table by lines, at @now:
+ * Applies lines to the table, at the time @now:
  *
  *   [+]uid=N cpus=LIST [kernel] [expires=TIME|+SECONDS]   replaces what N has on these CPUs
  *   -uid=N [cpus=LIST]                                    takes these CPUs, or all, from N
  *
- * Of text with several lines, errors name the line. EINVAL syntax, or a time that has passed;
- * ERANGE; ENOSPC more than GRANTS_MAX; ENOMEM. After an error the table may be changed: apply lines
- * to a copy. @changes gets each line as it was understood, with its sign; NULL: it is not wanted.
+ * If the text has several lines, errors name the line. EINVAL: bad syntax, or a time that has
+ * passed; ERANGE; ENOSPC: more than GRANTS_MAX; ENOMEM. After an error, the table may have changed,
+ * so apply lines to a copy. @changes, unless it is NULL, gets each line as it was understood, with
+ * its sign.
  */
 int grants_apply(
 	struct grants *g, struct slice text, uint64_t now, struct text *changes, struct err *e);
@@ -61,25 +62,27 @@ bool grants_below(const struct grants *g, unsigned limit);
 /* Removes grants that have expired. True: there were some. */
 bool grants_expire(struct grants *g, uint64_t now);
 /*
- * A clock that is set back must not lengthen a grant. @offset is how far the clock was ahead of one
- * that is never set, ns, @now_offset how far it is now. Where it has been set back by a second or
- * more, all grants expire as much earlier. Updates @offset. True: the table has changed.
+ * Keeps grants from lasting longer when the clock is set back. @offset is how far (ns) the clock
+ * was ahead of one that is never set, @now_offset how far it is now. If the clock was set back by a
+ * second or more, all grants expire earlier by as much. Updates @offset. True: the table has
+ * changed.
  */
 bool grants_follow_clock(struct grants *g, int64_t *offset, int64_t now_offset);
-/* When the next one expires; 0: none does. */
+/* When the next grant expires (Unix time, s); 0: none does. */
 uint64_t grants_next_expiry(const struct grants *g);
 
-/* What a right is asked for, instead of a CPU's number. */
+/* Values for the CPU on which a right is needed, in place of its number. */
 enum {
-	GRANT_ANY_CPU = -1, /* something that serves any CPU: a grant for one is sufficient */
+	GRANT_ANY_CPU = -1, /* any CPU: a grant for one of them is sufficient */
 	GRANT_NO_CPU = -2,  /* no CPU: grants do not help */
 };
 
-/* Adds to @r what grants of @uid for @cpu give and @r does not have, and marks it so. */
+/* Adds to @r the rights that it lacks and that grants give @uid on @cpu, and marks them as granted.
+ */
 void grants_add_rights(const struct grants *g, uid_t uid, int cpu, uint64_t now, struct rights *r);
-/* The rights that two processes have both, of which neither may lend its own to the other. */
+/* The rights that both of two processes have, as neither may lend its own to the other. */
 struct rights grants_common_rights(const struct rights *a, const struct rights *b);
-/* What @r has on @cpu by grants is granted still. */
+/* True if all that @r has by grants is still granted on @cpu. */
 bool grants_cover(const struct grants *g, const struct rights *r, unsigned cpu, uint64_t now);
 
 #endif

@@ -60,7 +60,7 @@ static int grants_file_read(int fd, struct text *out, struct err *e)
 	return text_ok(out) || !n ? 0 : err_set(e, ENOMEM, "no memory");
 }
 
-/* What a revocation would remove has no place in it. */
+/* Refuses revocations: the file has grants only. */
 static int grants_file_parse(struct slice text, uint64_t now, struct grants *g, struct err *e)
 {
 	if (text.n && text.p[text.n - 1] != '\n')

@@ -11,7 +11,8 @@
 
 #include "base/cleanup.h"
 
-/* As in linux/pidfd.h, by other names: older headers lack these, newer ones have more fields. */
+/* As in linux/pidfd.h, under other names: older headers lack these, and newer ones have more
+ * fields. */
 struct pidfd_info_1 {
 	uint64_t mask, cgroup;
 	uint32_t pid, tgid, ppid, ids[8]; /* real, effective, saved, filesystem: uid, gid of each */
@@ -70,7 +71,7 @@ struct capabilities capabilities_of(pid_t tid)
 	char path[48];
 	struct stat ns;
 
-	/* Of 0, capget() tells the daemon's own. */
+	/* For thread 0, capget() returns the daemon's own. */
 	if (tid <= 0 || !identity_query_capabilities(tid, &c))
 		return (struct capabilities){0};
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)tid);
@@ -92,8 +93,8 @@ static void identity_take_info(const struct pidfd_info_1 *info, struct identity 
 		out->dumpable = info->coredump_mask & COREDUMP_USER ? DUMPABLE_YES : DUMPABLE_NO;
 }
 
-/* False: this kernel does not tell. The thread has its id until it has been waited for, which the
- * last step excludes. */
+/* False: this kernel does not tell. The thread keeps its id until it has been waited for; the last
+ * step checks that it has not been. */
 static bool identity_query(int dir, struct identity *out)
 {
 	struct capabilities caps;
@@ -134,7 +135,8 @@ int identity_of(int dir, struct identity *out, struct err *e)
 	return identity_query(dir, out) ? 0 : identity_read(dir, out, e);
 }
 
-/* Not by memcmp() of the whole: what follows the end of a name is undefined. */
+/* The whole cannot be compared with memcmp(), as the bytes after the end of a name are undefined.
+ */
 bool identity_same(const struct identity *a, const struct identity *b)
 {
 	return a->tid == b->tid && a->tgid == b->tgid && a->parent == b->parent &&

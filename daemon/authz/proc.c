@@ -37,8 +37,8 @@ static int proc_failed(const char *file, int no, struct err *e)
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
 
-/* In /proc/TID itself, stat adds up the times of all threads of the process: that takes a
- * millisecond with some thousand, and a thread is read several times. */
+/* Opens the directory below task/. In /proc/TID itself, stat adds up the times of all threads of
+ * the process, which takes a millisecond for some thousand, and a thread is read several times. */
 int proc_open(pid_t tid, struct err *e)
 {
 	char path[48];
@@ -49,8 +49,8 @@ int proc_open(pid_t tid, struct err *e)
 	return fd < 0 ? proc_failed("", errno, e) : fd;
 }
 
-/* Reads up to the end of the file into *@text, which is NULL or to be freed also on errors. EFBIG:
- * there are more than @most bytes. */
+/* Reads up to the end of the file into *@text, which the caller frees, on errors too, unless it is
+ * NULL. EFBIG: there are more than @most bytes. */
 static int proc_read_fd(int fd, size_t most, char **text)
 {
 	size_t room = 0, n = 0;
@@ -348,7 +348,7 @@ uint64_t proc_ns_id(int ns)
 	return fstat(ns, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Replaces @ns by its parent. False: @ns is the daemon's, or @rc is an error. */
+/* Replaces @ns with its parent. False: @ns is the daemon's, or @rc is an error. */
 static bool proc_user_ns_up(int *ns, struct proc_user_ns *current, int *rc, struct err *e)
 {
 	int parent = proc_ns_parent(*ns);

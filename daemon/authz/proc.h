@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading /proc, for the whole daemon. What is read of a thread by its open directory is that
- * thread's: once it has been waited for, reads fail with ESRCH, even if another thread has its id
- * by then. Of a file at most PROC_FILE_MAX bytes are read.
+ * Reading /proc, for the whole daemon. Reads by the open directory of a thread are about that
+ * thread: once it has been waited for, they fail with ESRCH, even if another thread has its id by
+ * then. At most PROC_FILE_MAX bytes of a file are read.
  */
 #ifndef AUTHZ_PROC_H
 #define AUTHZ_PROC_H
@@ -14,11 +14,11 @@
 
 #include "base/err.h"
 
-/* A status holds up to 65536 supplementary groups of 11 bytes. Such a one takes the kernel 16 ms at
- * each first read, one of PROC_STATUS_SHORT half a millisecond. */
+/* A status holds up to 65536 supplementary groups of 11 bytes. Each time such a status is opened,
+ * its first read takes the kernel 16 ms; with PROC_STATUS_SHORT bytes, half a millisecond. */
 enum { PROC_FILE_MAX = 1 << 20, PROC_STATUS_SHORT = 32768 };
 
-/* The kernel nests 32 namespaces below the first, of both kinds. */
+/* The kernel nests up to 32 PID namespaces below the first one, and up to 32 user namespaces. */
 enum { PROC_NS_MAX = 33 };
 
 enum { PROC_REAL, PROC_EFFECTIVE, PROC_SAVED, PROC_IDS };
@@ -41,15 +41,15 @@ struct proc_user_ns {
 			daemon's own */
 };
 
-/* The directory of a thread, in that of all threads of its process, and a file like "ns/pid" in it:
- * descriptors, or -errno. */
+/* Opens the directory of a thread, which is in that of all threads of its process; or a file like
+ * "ns/pid" in it. Returns a descriptor or -errno. */
 int proc_open(pid_t tid, struct err *e);
 int proc_ns_open(int dir, const char *ns, struct err *e);
 
 int proc_ns_parent(int ns); /* a descriptor or -errno; EPERM: @ns is the daemon's */
 uint64_t proc_ns_id(int ns);
 
-/* EFBIG: it has more than @most bytes. */
+/* Reads a status. EFBIG: it has more than @most bytes. */
 int proc_status(int dir, size_t most, struct proc_status *out, struct err *e);
 
 /* The text of /proc/TID/status, which the caller frees; and what follows @key there, or "". */
@@ -60,27 +60,27 @@ const char *proc_after(const char *text, const char *key);
  * itself always belongs to the effective ids.) */
 int proc_owner(int dir, struct stat *st, struct err *e);
 
-/* Its user namespace, and all that contain it up to the daemon's. */
+/* The thread's user namespace, and all that contain it up to the daemon's. */
 int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, struct err *e);
 
 /* False if @id is certainly not what 0 is mapped to by @map, "uid_map" or "gid_map". Without a
  * mapping of 0, that is the daemon's root. */
 bool proc_may_be_root(int dir, const char *map, unsigned id);
 
-/* Its id in the daemon's PID namespace, and its name. */
+/* The thread's id in the daemon's PID namespace, and its name. */
 int proc_name(int dir, pid_t *tid, char name[64], struct err *e);
 
-/* 1, 0. */
+/* 1: it is a kernel thread; 0: it is not. */
 int proc_is_kernel(int dir, struct err *e);
 
-/* Its CPU time (ns), up to the last tick while it runs; 0: not known. */
+/* The thread's CPU time (ns), up to the last tick while it runs; 0: not known. */
 uint64_t proc_runtime(int dir);
 
 /* 0; ESRCH: it will execute nothing in user mode any more, though it may still be visible. */
 int proc_alive(int dir, struct err *e);
 
-/* When it began, in ticks (_SC_CLK_TCK) since the boot: differs from one thread with its id to the
- * next. 0: not known. */
+/* When the thread began, in ticks (_SC_CLK_TCK) since boot: differs between successive threads with
+ * the same id. 0: not known. */
 uint64_t proc_began(int dir);
 
 /* False if there is no such thread. */
@@ -95,7 +95,7 @@ uint64_t proc_memlock(pid_t pid);
 /* The thread does not see all processes: its /proc is, or may be, mounted with hidepid. */
 bool proc_hides(int dir);
 
-/* Of the whole machine; UINT_MAX: not known. */
+/* The number of threads of the whole machine; UINT_MAX: not known. */
 unsigned proc_threads(void);
 
 /* kernel.yama.ptrace_scope; 0 without Yama. */

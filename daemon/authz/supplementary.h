@@ -6,8 +6,8 @@
 #include "daemon/authz/group_access.h"
 
 /*
- * Sets groups->member. The thread must have @uid and @gid as its filesystem ids: another one that
- * has got the id @tid meanwhile is a member of nothing, unless it is the same user's.
+ * Sets groups->member. The thread must have @uid and @gid as its filesystem ids: another thread
+ * that has the id @tid by now is a member of nothing, unless it is the same user's.
  */
 void supplementary_read(pid_t tid, uid_t uid, gid_t gid, struct group_answers *groups);
 

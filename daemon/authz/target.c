@@ -18,7 +18,7 @@
 
 enum {
 	TARGET_SEARCH_MAX = 4096, /* threads of the machine, each of which takes 20 us */
-	TARGET_LISTED_MAX = 16,   /* threads of a process, one of which is to live */
+	TARGET_LISTED_MAX = 16,   /* threads of a process among which a living one is searched */
 };
 
 /* A thread by its id in a PID namespace. */
@@ -53,7 +53,7 @@ static bool target_matches(int dir, const struct ns_pid *at)
 	       s.number[at->level] == at->number && target_in_ns(dir, s.depth - 1 - at->level, at);
 }
 
-/* The directory of thread @tid if it is @at, else -1. */
+/* Opens the directory of thread @tid if it is the thread @at; otherwise returns -1. */
 static int target_open_if_matches(pid_t tid, const struct ns_pid *at)
 {
 	struct err ignored;
@@ -73,7 +73,7 @@ static pid_t target_next_number(DIR *d)
 	return 0;
 }
 
-/* All threads of the process of which @dir is one; NULL: it has ended. */
+/* Lists all threads of the process to which thread @dir belongs. NULL: the process has ended. */
 static DIR *target_list_process(int dir)
 {
 	CLEANUP_CLOSE int fd = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -131,8 +131,8 @@ static int target_search(const struct ns_pid *at)
 }
 
 /*
- * Before Linux 6.11. Whether the machine has too many threads to search depends on no thread in
- * particular, so that the refusal tells nothing of those that are hidden from the caller.
+ * The search before Linux 6.11. Whether the machine has too many threads to search depends on no
+ * thread in particular, so that the refusal tells nothing of those that are hidden from the caller.
  */
 static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
 {
@@ -146,8 +146,9 @@ static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
 	return target_search(at);
 }
 
-/* The id may be reused between the kernel's answer and the opening: so the kernel is asked again. A
- * thread that has ended has its id, and flags to be read, until it is waited for. */
+/* Opens thread @tid, unless the id was reused after the kernel's answer, which a second query
+ * shows. A thread that has ended keeps its id, and its flags can be read, until it is waited for.
+ */
 static int target_open_number(const struct ns_pid *at, pid_t tid)
 {
 	struct err ignored;
@@ -175,7 +176,7 @@ static int target_find_in_ns(int caller, const struct ns_pid *at, struct err *e)
 		       : dir;
 }
 
-/* @dir: the caller's. */
+/* @dir: the directory of the caller. */
 static int target_find_from(int dir, pid_t tid, struct err *e)
 {
 	CLEANUP_CLOSE int ns = proc_ns_open(dir, "ns/pid", e);
@@ -218,7 +219,7 @@ static int target_read(int dir, struct target *t, struct err *e)
 	return proc_alive(dir, e);
 }
 
-/* If /proc hides threads from the caller, as one that is absent. */
+/* Refuses thread @tid; as an absent one, if /proc hides threads from the caller. */
 static int target_refuse(pid_t caller, pid_t tid, struct err *e)
 {
 	struct credentials cred;
@@ -288,7 +289,7 @@ unsigned target_threads(const struct target *t)
 {
 	struct stat st;
 
-	/* Two of the directory itself, and one of each thread. */
+	/* Two links belong to the directory itself, and one to each thread. */
 	return fstatat(t->dir, "..", &st, 0) < 0 ? 0 : (unsigned)st.st_nlink - 2;
 }
 

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "daemon/authz/identity.h"
 
-/* Everything that decides over a thread, read at one time. */
+/* Everything that decides on access to a thread, read at one time. */
 struct subject {
 	struct identity is;
 	struct proc_user_ns ns[PROC_NS_MAX]; /* its own first, the daemon's last */
@@ -99,7 +99,7 @@ int credentials_hide(const struct credentials *c, pid_t named, struct err *e)
 		(int)named);
 }
 
-/* The requester's process exists, so that no other process has its tgid. */
+/* True if the requester's process exists, so that no other process has its tgid. */
 static bool access_is_alive(const struct credentials *cred)
 {
 	struct identity s;
@@ -109,9 +109,9 @@ static bool access_is_alive(const struct credentials *cred)
 }
 
 /*
- * Before Linux 6.16, the owner of its files tells: the effective ids if it is dumpable, else the
- * root of the user namespace of its memory. If these may be the same, it counts as not dumpable, so
- * that no user gets access by mistake.
+ * Before Linux 6.16, the owner of a thread's files tells whether it is dumpable: the effective ids
+ * if it is, otherwise the root of the user namespace of its memory. If these may be the same, it
+ * counts as not dumpable, so that no user gets access by mistake.
  */
 static bool access_guess_dumpable(
 	const struct target *t, const struct subject *s, const struct stat *own)
@@ -125,16 +125,17 @@ static bool access_guess_dumpable(
 }
 
 /*
- * The user namespace of its memory is its own, or one that contains it. The owner of its files, the
- * root of that namespace, tells only whether it is the daemon's. So this is the outermost
- * candidate.
+ * The user namespace of a thread's memory is its own, or one that contains it. The owner of its
+ * files, the root of that namespace, tells only whether it is the daemon's. So this returns the
+ * outermost candidate.
  */
 static unsigned access_memory_ns(const struct subject *s, const struct stat *own)
 {
 	return own->st_uid == 0 || s->nns == 1 ? s->nns - 1 : s->nns - 2;
 }
 
-/* Checks last that it is alive: then it was when the rest was read, and had its id. */
+/* Checks last that the thread is alive: if so, it was alive and had its id when the rest was read.
+ */
 static int access_read_subject(const struct target *t, struct subject *s, struct err *e)
 {
 	struct stat own;
@@ -167,7 +168,7 @@ static bool access_same_subject(const struct subject *a, const struct subject *b
 	return true;
 }
 
-/* Reads until two readings agree: after an exec in between, half of the data would be of the old
+/* Reads until two reads agree: after an exec in between, half of the data would be of the old
  * program. */
 static int access_read_stable(const struct target *t, struct subject *s, struct err *e)
 {
@@ -187,9 +188,9 @@ static int access_read_stable(const struct target *t, struct subject *s, struct 
 }
 
 /*
- * Whether @cred has CAP_SYS_PTRACE over namespace @i of @s, as the kernel's cap_capable(): by
- * effective capabilities, in its own namespace and those within; and the creator of a namespace, in
- * the one that contains it, has all capabilities there.
+ * Whether @cred has CAP_SYS_PTRACE over namespace @i of @s, as in the kernel's cap_capable():
+ * effective capabilities hold in the requester's own namespace and those within it; and the creator
+ * of a namespace has all capabilities in it, if it is in the namespace that contains it.
  */
 static bool access_may_ptrace(const struct credentials *cred, const struct subject *s, unsigned i)
 {
@@ -219,7 +220,7 @@ static bool access_same_group(const struct credentials *cred, const struct ident
 	return true;
 }
 
-/* The first that differs from @mine. */
+/* The first of @ids that differs from @mine. */
 static uint32_t access_other_id(const uint32_t ids[PROC_IDS], uint32_t mine)
 {
 	for (int i = 0; i < PROC_IDS; i++)
@@ -281,8 +282,8 @@ static bool access_descends(const struct target *t, const struct credentials *cr
 	return access_is_alive(cred);
 }
 
-/* Stricter than the kernel where the target has made an exception by PR_SET_PTRACER, which nothing
- * shows. A requester that has exited has no descendants. */
+/* Stricter than the kernel where the target has made an exception with PR_SET_PTRACER, which is not
+ * visible. A requester that has exited has no descendants. */
 static int access_check_yama(const struct target *t, const struct subject *s,
 	const struct credentials *cred, struct err *e)
 {
@@ -325,7 +326,7 @@ int target_check_again(const struct target *t, const struct credentials *cred, s
 	return rc < 0 ? access_refused(t, &s, e) : 0;
 }
 
-/* A thread that passes this is one that hidepid does not hide. */
+/* A thread that passes this is not hidden by hidepid. */
 static int access_check_visible(const struct target *t, const struct subject *s,
 	const struct credentials *cred, struct err *e)
 {
