@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The registry of sampling formats, built-in ones and plug-ins. It belongs to the thread that
- * serves requests, which alone calls its functions; format_put() and those of plug-ins are for
- * any thread.
+ * serves requests, and only that thread may call its functions, except for format_put(),
+ * plugin_open() and plugin_close(), which any thread may call.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
@@ -24,11 +24,11 @@ struct plugin {
 /* Adds a format, and takes its shared object. -EINVAL if it is incomplete or for another API;
  * -EBUSY if name or UUID are in use. */
 int format_register(const struct plugin *p, struct err *e);
-/* Removes a plug-in's format, which no user has, and gives it back for plugin_close(). -EINVAL:
+/* Removes a plug-in's format that has no users, and gives it back for plugin_close(). -EINVAL:
  * there is none; -EBUSY: it has users; -EPERM: it is built in. */
 int format_unregister(struct slice name_or_uuid, struct plugin *out, struct err *e);
 
-/* Adds a list that NULL ends, such as builtin_formats. Stops at the first error. */
+/* Adds a NULL-terminated list, such as builtin_formats. Stops at the first error. */
 int formats_register(const pfm_buffer_fmt_t *const *list, struct err *e);
 
 /*
@@ -42,12 +42,12 @@ int formats_load(const char *dir, struct err *e);
 int format_load_file(int dir_fd, const char *dir, const char *name, struct err *e);
 
 /*
- * Opens the shared object at the absolute @path, of which each component must be trusted as that of
- * a directory of formats. It runs the object's constructors, and may wait for a filesystem. The
- * format is not checked yet. Any thread.
+ * Opens the shared object at the absolute @path. Each component of the path must be trusted, as for
+ * a directory of formats. Runs the object's constructors, and may wait for a filesystem. The format
+ * is not checked yet. Any thread.
  */
 int plugin_open(const char *path, struct plugin *out, struct err *e);
-/* Runs its destructors, and may wait as well. Any thread. */
+/* Closes a shared object. Runs its destructors, and may wait as well. Any thread. */
 void plugin_close(const struct plugin *p);
 
 /* NULL if there is no such format. */
@@ -55,12 +55,12 @@ const pfm_buffer_fmt_t *format_find(struct slice name_or_uuid);
 
 /* A use of a registered format, which keeps it from being removed. */
 struct format_use;
-/* NULL for NULL, which may be released. */
+/* Takes a use of @fmt. Returns NULL for NULL, which format_put() accepts. */
 struct format_use *format_get(const pfm_buffer_fmt_t *fmt);
-/* The format's code and data may be gone afterwards. Any thread. */
+/* Releases a use. The format's code and data may be gone afterwards. Any thread. */
 void format_put(struct format_use *use);
 
-/* Each registration has a number of its own, from 1 on. NULL: it was removed. */
+/* Each registration has its own number, from 1 on. NULL: the format was removed. */
 const pfm_buffer_fmt_t *format_by_id(uint64_t id);
 /* The first format after number @id, in the order of registration; sets @id. NULL: the end. */
 const pfm_buffer_fmt_t *format_after(uint64_t *id);
@@ -77,8 +77,8 @@ void format_uuid_text(const pfm_uuid_t uuid, char text[FORMAT_UUID_TEXT]);
 int format_parse(struct slice text, const pfm_buffer_fmt_t **fmt, void **arg, struct err *e);
 
 /*
- * For a refusal by fmt_validate(): the least "size" that it accepts with the other parameters of
- * @arg, if that is more than @arg has; 0: the size is not the reason. Changes @arg.
+ * After fmt_validate() has refused @arg: the least "size" that it accepts with the other parameters
+ * of @arg, if that is more than @arg has; 0: the size is not the reason. Changes @arg.
  */
 uint64_t format_least_size(
 	const pfm_buffer_fmt_t *fmt, void *arg, uint32_t ctx_flags, uint16_t num_pmds);

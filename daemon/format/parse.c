@@ -36,7 +36,7 @@ static void format_set_param(void *arg, const pfm_fmt_param_t *p, uint64_t value
 		memcpy(at, &value, 8);
 }
 
-/* False for a flag whose member has another one before it, which sets the default. */
+/* False for a flag whose member belongs to an earlier flag, too, which sets the default. */
 static bool format_has_default(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p)
 {
 	for (const pfm_fmt_param_t *q = fmt->fmt_params; q != p; q++)

@@ -17,7 +17,8 @@ enum {
 struct format_use {
 	struct plugin plugin;
 	uint64_t id;
-	/* Raised by the registry's thread alone, so that 0 stays 0 while that looks. */
+	/* Only the registry's thread increments this, so that 0 stays 0 while that thread looks at
+	 * it. */
 	atomic_uint users;
 };
 
@@ -48,7 +49,7 @@ static bool format_matches_uuid(struct slice s, const pfm_uuid_t uuid)
 	return s.n == FORMAT_UUID_TEXT - 1 && strncasecmp(s.p, text, s.n) == 0;
 }
 
-/* Its index, or nformats. */
+/* The index of a format, or nformats. */
 static size_t format_index(struct slice name_or_uuid)
 {
 	size_t i;
@@ -138,7 +139,7 @@ static bool format_uuid_is_nil(const pfm_uuid_t uuid)
 
 static int format_check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 {
-	/* Before any other field, whose meaning depends on the API. */
+	/* Checked before any other field, as their meaning depends on the API. */
 	if (fmt->fmt_api != PFM_FMT_API)
 		return err_set(e, EINVAL,
 			"it is made for API %u of formats, this daemon has %d: compile it with "
@@ -146,7 +147,7 @@ static int format_check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 			fmt->fmt_api, PFM_FMT_API);
 	if (!fmt->fmt_name)
 		return err_set(e, EINVAL, "it has no name: set fmt_name");
-	/* The name is that of a directory in sys/formats, too. */
+	/* The name is also that of a directory in sys/formats. */
 	if (!format_is_word(fmt->fmt_name) || fmt->fmt_name[0] == '.' ||
 		format_resembles_uuid(fmt->fmt_name) || strcmp(fmt->fmt_name, "none") == 0)
 		return err_set(e, EINVAL,
