@@ -25,8 +25,8 @@ struct session {
 	/* Set by the caller. */
 	const struct tree *tree;
 	const struct plans *plans;
-	char *const
-		*argv; /* the command, or NULL: until a signal, or the end of all that is counted */
+	/* The command; NULL: counts until a signal, or until everything counted has ended. */
+	char *const *argv;
 	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one report at the end */
 	enum aggregate aggregate;

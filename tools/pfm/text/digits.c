@@ -36,7 +36,7 @@ const char *digits_decimal(char room[DIGITS_ROOM], double v, int decimals)
 	if (!(fabs(v) < 0x1p63))
 		return strcpy(room, "-");
 	snprintf(digits, sizeof(digits), "%.*f", decimals, fabs(v));
-	/* No minus sign before what is rounded to 0. */
+	/* No minus sign if the number is rounded to 0. */
 	if (v < 0 && strpbrk(digits, "123456789"))
 		*to++ = '-';
 	point = strchr(digits, '.');

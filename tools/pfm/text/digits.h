@@ -5,19 +5,17 @@
 
 #include <stdint.h>
 
-/* Bytes for any number below with its NUL. */
+/* Bytes for any number formatted below, with its NUL. */
 enum { DIGITS_ROOM = 40 };
 
-/* 1234567 as "1,234,567". Returns @room. */
+/* Formats 1234567 as "1,234,567". Returns @room. */
 const char *digits_grouped(char room[DIGITS_ROOM], uint64_t v);
 
-/*
- * The same with @decimals places after a point, up to 9, rounded to the nearest; a minus sign comes
- * first. A value of 2^63 and more, and what is no number, are "-".
- */
+/* Formats @v in the same way, with @decimals places after a point, up to 9, rounded to the nearest;
+ * a minus sign comes first. Values of 2^63 and more, and NaN, become "-". */
 const char *digits_decimal(char room[DIGITS_ROOM], double v, int decimals);
 
-/* How many decimals suit it: small numbers are ratios. */
+/* The number of decimals that suits @v: small numbers are ratios. */
 int digits_decimals(double v);
 
 #endif

@@ -5,10 +5,8 @@
 
 #include "base/text.h"
 
-/*
- * Appends @s in quotes. Bytes that are no valid UTF-8 become U+FFFD, so that the result always is;
- * NULL gives null.
- */
+/* Appends @s in quotes. Bytes of invalid UTF-8 become U+FFFD, so that the result is always valid;
+ * NULL becomes null. */
 void json_string(struct text *t, const char *s);
 
 #endif

@@ -12,14 +12,14 @@ enum {
 	EXACT_RANKS = EXACT_MAX * (EXACT_MAX + 1),
 };
 
-/* The ranks of both series together. They are doubled, as equal values share the mean of theirs. */
+/* The ranks of both series together. They are doubled, since equal values share their mean rank. */
 struct mann_whitney {
-	unsigned ranks[EXACT_MAX]; /* as far as there is room */
+	unsigned ranks[EXACT_MAX]; /* the first EXACT_MAX ranks */
 	double sum;                /* of the ranks of the first series */
 	double ties;               /* the sum of t^3 - t for each t equal values */
 };
 
-/* How many values from @at on are equal to @v. */
+/* The number of values from @at on that are equal to @v. */
 static unsigned mann_whitney_equal(const double *values, unsigned n, unsigned at, double v)
 {
 	unsigned end = at;
@@ -51,10 +51,11 @@ static void mann_whitney_rank(
 	}
 }
 
-/* Of all ways to choose @na of the ranks, the share whose sum is @far from the mean or farther. */
+/* Of all ways to choose @na ranks, the share whose sum is at least @far from the mean. */
 static double mann_whitney_exact(const struct mann_whitney *m, unsigned na, unsigned n, double far)
 {
-	double ways[EXACT_MAX / 2 + 1][EXACT_RANKS + 1]; /* to choose so many, with that sum */
+	/* ways to choose that many ranks with that sum */
+	double ways[EXACT_MAX / 2 + 1][EXACT_RANKS + 1];
 	double all = 0, as_far = 0;
 
 	memset(ways, 0, sizeof(ways));
@@ -88,7 +89,7 @@ double mann_whitney_p(double *a, unsigned na, double *b, unsigned nb)
 
 	summary_sort(a, na);
 	summary_sort(b, nb);
-	/* Of two series that are all there is, either tells the same; the shorter one sooner. */
+	/* Either series gives the same result, the shorter one sooner. */
 	if (na > nb)
 		return mann_whitney_p(b, nb, a, na);
 	mann_whitney_rank(&m, a, na, b, nb);

@@ -3,10 +3,8 @@
 
 #include "tools/pfm/text/utf8.h"
 
-/*
- * The length of the good character at @s; 0: there is none. The controls of C1 are two bytes. XML
- * takes neither U+FFFE nor U+FFFF.
- */
+/* The length of the acceptable character at @s; 0: there is none. C1 controls are two bytes. XML
+ * allows neither U+FFFE nor U+FFFF. */
 static int name_character(const char *s)
 {
 	unsigned char first = (unsigned char)s[0];

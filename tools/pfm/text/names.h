@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names from files and programs, which may hold any bytes, and go to terminals, XML and JSON. */
+/* Names from files and programs, which may contain any bytes, and are written to terminals, XML and
+ * JSON. */
 #ifndef TOOLS_PFM_TEXT_NAMES_H
 #define TOOLS_PFM_TEXT_NAMES_H
 
@@ -8,7 +9,7 @@
 /* Whether @s is valid UTF-8 without control characters. */
 bool name_is_clean(const char *s);
 
-/* Replaces each byte that is not part of that by '?'. */
+/* Replaces by '?' each byte that is not part of a valid character or is a control character. */
 void name_clean(char *s);
 
 #endif

@@ -21,7 +21,9 @@ static bool output_is_own(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
-/* Only the owner of a file in @dir can have put it there, and that is root or the caller. */
+/*
+ * Whether only the owner of a file in @dir can have put it there, and that is root or the caller.
+ */
 static bool output_trusts(int dir, const struct stat *st)
 {
 	struct stat d;
@@ -36,7 +38,7 @@ static int output_fail(const char *path, int no, struct err *e)
 		no == ENXIO ? ": nothing reads it: start its reader first" : ": name another file");
 }
 
-/* Writes wait for a reader of a pipe that is full, as usual. */
+/* Makes writes wait for the reader of a full pipe, as usual. */
 static int output_take(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -44,8 +46,8 @@ static int output_take(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* /dev/stdout, a FIFO, the caller's link. An open never waits: for a FIFO's reader it could be
- * forever. */
+/* Opens /dev/stdout, a FIFO, or the caller's link. The open never waits, as a FIFO's reader may
+ * never come. */
 static int output_open_special(int dir, const char *name, const struct output_how *how)
 {
 	CLEANUP_CLOSE int fd = openat(
@@ -55,7 +57,7 @@ static int output_open_special(int dir, const char *name, const struct output_ho
 	return rc < 0 ? rc : take_fd(&fd);
 }
 
-/* The caller's own file grows; another one could be read, or cut, by its owner. */
+/* Appends to the caller's own file. The owner of another file could read or cut it. */
 static int output_append(int dir, const char *name, const struct output_how *how)
 {
 	CLEANUP_CLOSE int fd =
@@ -87,7 +89,8 @@ static int output_create(int dir, char name[32], mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The file has its name before anything is written: none is left if pfm is killed. */
+/* Replaces a file. The new file gets its name before anything is written, so that no temporary file
+ * is left if pfm is killed. */
 static int output_replace(int dir, const char *name, mode_t mode)
 {
 	CLEANUP_CLOSE int fd = -1;
@@ -114,7 +117,7 @@ static bool output_spares(int dir, const char *name, const char *magic)
 	       memcmp(head, magic, sizeof(head)) == 0;
 }
 
-/* Opens the directory of @path; @name is what follows. */
+/* Opens the directory of @path; @name is the rest. */
 static int output_directory(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Files that pfm writes. pfm may run as root in a directory that another user can write: what that
- * user has put there is neither followed, nor written, nor waited for.
- */
+/* Files that pfm writes. pfm may run as root in a directory that another user can write: it neither
+ * follows, nor writes, nor waits for files that this user has put there. */
 #ifndef TOOLS_PFM_TEXT_OUTPUT_H
 #define TOOLS_PFM_TEXT_OUTPUT_H
 
@@ -17,14 +15,14 @@ enum { OUTPUT_MAGIC = 8 };
 struct output_how {
 	mode_t mode; /* of a new file */
 	bool append;
-	const char *
-		spare; /* OUTPUT_MAGIC bytes: files that begin so are not replaced; NULL: all are */
+	/* OUTPUT_MAGIC bytes: a file that begins with them is not replaced; NULL: no such files */
+	const char *spare;
 };
 
 /*
- * Opens @path for writing. A new file replaces a regular one. What else is there is opened if it is
- * the caller's or root's, and no other user could have put it there, as /dev/stdout; otherwise the
- * new file replaces that, too. Returns the descriptor, or -errno with a sentence.
+ * Opens @path for writing. A new file replaces a regular one. Any other kind of file is opened if
+ * it belongs to the caller or root and no other user could have put it there, like /dev/stdout;
+ * otherwise the new file replaces it, too. Returns the descriptor, or -errno with a sentence.
  */
 int output_open(const char *path, const struct output_how *how, struct err *e);
 

@@ -12,13 +12,13 @@
 
 static bool progress_shown;
 
-/* tcgetpgrp() fails if stderr is no terminal. */
+/* Whether progress can be shown. tcgetpgrp() fails if stderr is not a terminal. */
 static bool progress_possible(void)
 {
 	return tcgetpgrp(STDERR_FILENO) == getpgrp() && terminal_has_control();
 }
 
-/* The cursor stays at the beginning, where what a command writes replaces the line. */
+/* The cursor stays at the beginning of the line, where a command's output replaces the line. */
 void progress_show(const char *fmt, ...)
 {
 	va_list args;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Makes the median deviation of normally distributed values their standard deviation. */
+/* The median deviation of normally distributed values, times this, is their standard deviation. */
 static const double summary_scale = 1.4826;
-/* The same of the mean deviation. */
+/* The factor for the mean deviation. */
 static const double summary_mean_scale = 1.2533;
 
 static int summary_compare(const void *a, const void *b)
@@ -16,7 +16,7 @@ static int summary_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of @n sorted values. */
+/* The median of @n sorted values. */
 static double summary_middle(const double *sorted, unsigned n)
 {
 	return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
@@ -41,8 +41,8 @@ static double summary_median_deviation(const double *sorted, unsigned n, double 
 	return n % 2 ? last : before / 2 + last / 2;
 }
 
-/* How far an outlier is from the median, at least. Where most values are equal, the median
- * deviation is 0, and makes an outlier of each other value. */
+/* The least distance of an outlier from the median. If most values are equal, the median deviation
+ * is 0 and would make an outlier of each other value, so that the mean deviation is used. */
 static double summary_far(const double *sorted, unsigned n, double median)
 {
 	double deviation = summary_median_deviation(sorted, n, median), sum = 0;

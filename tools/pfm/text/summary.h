@@ -9,12 +9,12 @@ struct summary {
 	unsigned outliers; /* of SUMMARY_OUTLIERS values or more; see summary_far() */
 };
 
-/* Of fewer values, none is far from what is usual. */
+/* With fewer values, none is an outlier. */
 enum { SUMMARY_OUTLIERS = 10 };
 
 void summary_sort(double *values, unsigned n);
 
-/* Sorts the @n values, at least one. */
+/* Summarizes the @n values, at least one, and sorts them. */
 void summary_of(struct summary *s, double *values, unsigned n);
 
 #endif

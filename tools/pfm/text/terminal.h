@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the terminal can do. */
+/* Abilities of the terminal. */
 #ifndef TOOLS_PFM_TEXT_TERMINAL_H
 #define TOOLS_PFM_TEXT_TERMINAL_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It knows control sequences, as a window of an editor does not. */
+/* Whether it knows control sequences. An editor's window does not. */
 static inline bool terminal_has_control(void)
 {
 	const char *term = getenv("TERM");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/text/utf8.h"
 
-/* The code points that a sequence of each length may begin with, by its length; shorter forms are
- * invalid. */
+/*
+ * The smallest code point of a sequence, by its length; longer sequences than needed are invalid.
+ */
 static const unsigned utf8_least[] = {0, 0, 0x80, 0x800, 0x10000};
 
 static int utf8_length(unsigned char first)

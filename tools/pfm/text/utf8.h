@@ -7,7 +7,8 @@
 /* The length of the valid UTF-8 sequence at @s, which ends with a NUL; 0 if there is none. */
 int utf8_sequence(const char *s);
 
-/* Bytes of valid UTF-8 @s, @room at most, that end with a whole character. */
+/* The length of the longest prefix of @s, at most @room bytes, that ends with a whole character. @s
+ * is valid UTF-8. */
 size_t utf8_cut(const char *s, size_t room);
 
 #endif
