@@ -26,12 +26,13 @@ enum {
 	CONTEXT_SENTENCE = sizeof(((struct err *)NULL)->text)
 };
 
-/* What a line of MNT/cpus says of a context. */
+/* Facts about a context from a line of MNT/cpus. */
 struct context_place {
-	char name[CONTEXT_NAME];  /* in ctx/ */
-	char user[CONTEXT_WORD];  /* its owner */
-	char where[CONTEXT_WORD]; /* where it is loaded; of children alone the first one */
-	int loader;               /* the thread that has loaded it */
+	char name[CONTEXT_NAME]; /* in ctx/ */
+	char user[CONTEXT_WORD]; /* its owner */
+	/* where it is loaded; if only children are, the first child's place */
+	char where[CONTEXT_WORD];
+	int loader; /* the thread that loaded it */
 };
 
 struct context_count {
@@ -39,9 +40,9 @@ struct context_count {
 	unsigned set, pmd;
 	uint64_t value;
 	uint64_t elapsed_ns;           /* since the start, at @value */
-	bool resets;                   /* overflows set the PMD again */
+	bool resets;                   /* overflows reset the PMD */
 	double rate;                   /* per second; NAN: not known */
-	char event[EVENT_TEXT];        /* what it counts */
+	char event[EVENT_TEXT];        /* the event that it counts */
 	char reason[CONTEXT_SENTENCE]; /* why the context cannot be read; "": this is a count */
 };
 
@@ -57,7 +58,7 @@ static void context_user(char user[CONTEXT_WORD], int uid)
 		snprintf(user, CONTEXT_WORD, "uid %d", uid);
 }
 
-/* Children are summed up in the context whose path begins with its name. */
+/* Fills in @p. A child is summed up in the context whose name begins its path. */
 static void context_place_of(struct context_place *p, const struct cpus_line *line)
 {
 	struct slice path = line->context, name = slice_cut(&path, '/');
@@ -90,7 +91,7 @@ static struct context_count *contexts_add(
 	return &all[c->n++];
 }
 
-/* "[set=ID ]pmdN VALUE". */
+/* Parses "[set=ID ]pmdN VALUE". */
 static bool context_parse(struct slice line, struct context_count *count)
 {
 	struct slice word = slice_word(&line);
@@ -112,7 +113,7 @@ static bool context_parse(struct slice line, struct context_count *count)
 	return true;
 }
 
-/* What @name is in the lines of @regs: the words that follow it. */
+/* The words that follow @name in the lines of @regs. */
 static struct slice context_register(struct slice regs, const char *name)
 {
 	while (regs.n) {
@@ -135,7 +136,7 @@ static bool context_pmc(struct slice regs, unsigned pmc, uint64_t *value)
 	return num_value(slice_word(&words), value, &e) == 0;
 }
 
-/* @value: of the PMD's PMC. A name would hide that a CCCR compares. */
+/* Names the event of a PMD whose PMC has @value. An event name would hide that a CCCR compares. */
 static void context_name_event(const struct pfm_pmu *pmu, const struct pfm_counter *d,
 	uint64_t value, struct slice regs, char event[EVENT_TEXT])
 {
@@ -162,14 +163,14 @@ static void context_describe(
 	while ((word = slice_word(&words)).n)
 		count->resets |= slice_starts(word, "long=") || slice_starts(word, "short=");
 	snprintf(count->event, sizeof(count->event), "%s", name);
-	/* The name of an event of memory controllers is that of a sum. */
+	/* The name of a memory controller event means the sum over all controllers. */
 	if (!d || d->umc)
 		return;
 	if (context_pmc(regs, d->pmc, &value))
 		context_name_event(c->pmu, d, value, regs, count->event);
 }
 
-/* The context may be gone, or be another user's. */
+/* Adds the reason why a context cannot be read, unless it is gone. */
 static int contexts_add_reason(
 	struct contexts *c, const struct context_place *p, const struct err *why, struct err *e)
 {
@@ -187,7 +188,8 @@ static int contexts_add_reason(
 	return 0;
 }
 
-/* One text of total, of all sets; and for each set its registers. @dir is the context's. */
+/* Adds the counts in @total, the text of the file total, which has all sets. The registers are read
+ * for each set. @dir is the context's directory. */
 static int contexts_add_counts(struct contexts *c, const struct context_place *p, int dir,
 	struct slice total, struct err *e)
 {
@@ -197,7 +199,7 @@ static int contexts_add_counts(struct contexts *c, const struct context_place *p
 	unsigned set = UINT_MAX;
 	struct err gone;
 
-	/* There is none before the first start. */
+	/* There is no elapsed time before the first start. */
 	num_u64(slice_word(&elapsed), &elapsed_ns, &gone);
 	while (total.n) {
 		struct context_count found = {0}, *count;
@@ -258,7 +260,7 @@ static bool context_same(const struct context_count *a, const struct context_cou
 	       a->set == b->set && a->pmd == b->pmd && strcmp(a->event, b->event) == 0;
 }
 
-/* Without a rate: a count that is new, that overflows set again, or that has become less, as by
+/* Computes the rate, unless the count is new, is reset by overflows, or has decreased, as after
  * another start. */
 static void context_rate(struct context_count *now, const struct contexts *before)
 {
@@ -274,7 +276,7 @@ static void context_rate(struct context_count *now, const struct contexts *befor
 	}
 }
 
-/* Of the lines of @cpus, those of children or the others. */
+/* Adds the contexts of lines in @cpus: of children, or of all others. */
 static int contexts_add_lines(struct contexts *c, struct slice cpus, bool children, struct err *e)
 {
 	struct context_place p;
@@ -292,7 +294,7 @@ static int contexts_add_lines(struct contexts *c, struct slice cpus, bool childr
 	return rc;
 }
 
-/* A context whose own thread has ended is there by its children. */
+/* Lists all contexts. A context whose own thread has ended appears through its children. */
 static int contexts_list(struct contexts *c, struct err *e)
 {
 	TEXT_CLEANUP struct text text = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says of threads. */
+/* Facts about threads from /proc. */
 #ifndef TOOLS_PFM_TOP_PROC_H
 #define TOOLS_PFM_TOP_PROC_H
 
@@ -9,13 +9,13 @@
 
 enum { PROC_NAME = 24 };
 
-/* The name of a thread or process, fit for a terminal; "" if it has ended. */
+/* The name of a thread or process, safe for a terminal; "" if it has ended. */
 void proc_name(int id, char name[PROC_NAME]);
 
 /* The process of a thread; 0 if it has ended. */
 int proc_of_thread(int tid);
 
-/* Calls @each for all threads of a process. -ESRCH: there is none. */
+/* Calls @each for all threads of a process. -ESRCH: there is no such process. */
 int proc_threads(int pid, int (*each)(void *arg, int tid, struct err *e), void *arg, struct err *e);
 
 #endif

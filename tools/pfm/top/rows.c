@@ -11,7 +11,7 @@
 
 /* --- Places */
 
-/* Not one that has ended: its number may be another thread's. */
+/* Finds a place that has not ended: the number of an ended one may be another thread's. */
 static struct top_place *top_find(struct top *t, int id)
 {
 	for (unsigned i = 0; i < t->nplaces; i++)
@@ -29,7 +29,8 @@ static struct top_place *top_new_place(struct top *t)
 	return places ? &places[t->nplaces] : NULL;
 }
 
-/* Loads a context there. One that has ended meanwhile is left out; of others the reason is kept. */
+/* Loads a context on a thread or CPU. A thread that has ended meanwhile is left out; other failures
+ * are kept. */
 static int top_add(struct top *t, enum place_kind kind, int id, struct err *e)
 {
 	struct top_place *p = top_new_place(t);
@@ -76,7 +77,7 @@ static int top_see(struct top *t, const struct place *wanted, struct err *e)
 	return 0;
 }
 
-/* Those that have ended. */
+/* Removes the threads that have ended. */
 static void top_drop(struct top *t)
 {
 	unsigned n = 0;
@@ -90,7 +91,7 @@ static void top_drop(struct top *t)
 	t->nplaces = n;
 }
 
-/* -ESRCH: all have ended. */
+/* Adds new places and removes ended ones. -ESRCH: all have ended. */
 static int top_update(struct top *t, struct err *e)
 {
 	struct err gone = {0}, now;
@@ -150,7 +151,8 @@ static void top_add_rates(struct top_row *row, const struct plan *plan, const st
 	}
 }
 
-/* A thread that has ended, or may not be counted any more, is not shown again. */
+/* Reads a place into its row. A thread that has ended, or may no longer be counted, is not shown
+ * again. */
 static int top_read_place(struct top *t, struct top_place *p, struct err *e)
 {
 	bool sum = t->by_process && p->pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs now, and what it has counted since the last time, as rows of a table. */
+/* Running threads, processes or CPUs and their counts since the last call, as rows of a table. */
 #ifndef TOOLS_PFM_TOP_ROWS_H
 #define TOOLS_PFM_TOP_ROWS_H
 
@@ -22,34 +22,32 @@ struct top_row {
 /* A thread or CPU that is counted. */
 struct top_place {
 	struct place place;
-	int pid;            /* of a thread */
-	struct err refused; /* no: it cannot be counted */
-	bool seen;          /* it is there still */
+	int pid;            /* process of the thread; 0: a CPU */
+	struct err refused; /* why it cannot be counted; refused.no is 0 if it can */
+	bool seen;          /* it still exists */
 };
 
 struct top {
-	/* The caller's. */
+	/* Set by the caller. */
 	const struct tree *tree;
 	const struct plan *plan;
 	struct place_options where;
 	bool by_process; /* rows are sums of threads */
-	/* Of top_read(). */
+	/* Set by top_read(). */
 	struct places wanted; /* the processes, threads or CPUs of @where, without contexts */
 	struct top_place *places;
 	unsigned nplaces;
 	struct top_row *rows;
 	unsigned n;
 	unsigned nrefused;  /* threads that are not counted */
-	struct err refused; /* why one of them is not */
+	struct err refused; /* why one of these threads is not counted */
 };
 
-/* Begins to count. Fails if there is nothing that can be counted. */
+/* Begins to count. Fails if nothing can be counted. */
 int top_open(struct top *t, struct err *e);
 
-/*
- * Makes the rows: counts since the call before. Threads that are new are counted from
- * now on; those that have ended are left out.
- */
+/* Fills the rows with counts since the previous call. New threads are counted from now on; ended
+ * threads are left out. */
 int top_read(struct top *t, struct err *e);
 
 void top_close(struct top *t);

@@ -10,7 +10,7 @@
 #include "base/nsec.h"
 #include "tools/pfm/text/terminal.h"
 
-/* Control sequences of ECMA-48 and xterm, which all terminals of today have. */
+/* Control sequences of ECMA-48 and xterm, which all of today's terminals have. */
 static const char screen_begin[] = "\033[?1049h\033[?25l\033[?7l"; /* page, no cursor, no wrap */
 static const char screen_end[] = "\033[?7h\033[?25h\033[?1049l";
 
@@ -36,7 +36,7 @@ static int screen_write(const char *p, size_t n, struct err *e)
 	return 0;
 }
 
-/* It ends a poll(). */
+/* The signal only has to end a poll(). */
 static void screen_resized(int signo)
 {
 	(void)signo;
@@ -51,7 +51,7 @@ int screen_open(struct screen *s, struct err *e)
 		return err_set(e, errno, "the terminal: %s", err_name(errno));
 	sigaction(SIGWINCH, &resized, NULL);
 	raw = s->before;
-	/* Ctrl-C is a key: the terminal is left as it was, and Ctrl-Z does nothing. */
+	/* Ctrl-C is a key, so that the terminal is restored; Ctrl-Z does nothing. */
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
@@ -82,7 +82,7 @@ void screen_size(struct screen *s)
 	s->lines = known ? size.ws_row : SCREEN_LINES;
 }
 
-/* Each line is erased behind its text, and what is behind the last one. */
+/* Erases the rest of each line after its text, and everything after the last line. */
 int screen_show(const struct screen *s, const struct text *page, struct err *e)
 {
 	TEXT_CLEANUP struct text t = {0};

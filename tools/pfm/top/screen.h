@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A terminal that shows pages of text, and gives single keys. */
+/* A terminal that shows pages of text and reads single keys. */
 #ifndef TOOLS_PFM_TOP_SCREEN_H
 #define TOOLS_PFM_TOP_SCREEN_H
 
@@ -18,11 +18,11 @@ struct screen {
 	unsigned columns, lines; /* of the terminal, when screen_size() was called last */
 };
 
-/* Whether standard input and output are a terminal that can do this. */
+/* Whether standard input and output are a terminal that supports this. */
 bool screen_possible(void);
 
 int screen_open(struct screen *s, struct err *e);
-/* Leaves the terminal as it was. */
+/* Restores the terminal's state. */
 void screen_close(struct screen *s);
 
 void screen_size(struct screen *s);
@@ -32,10 +32,8 @@ int screen_show(const struct screen *s, const struct text *page, struct err *e);
 
 enum screen_event { SCREEN_TIME, SCREEN_KEY, SCREEN_RESIZED, SCREEN_END };
 
-/*
- * Waits until @until_ns, CLOCK_MONOTONIC, for a key, which goes to @key, another size, or a signal
- * that ends the program. With @s NULL there are neither keys nor sizes.
- */
+/* Waits until @until_ns, CLOCK_MONOTONIC, for a key, which is stored in @key, a new size, or a
+ * signal that ends the program. If @s is NULL, there are neither keys nor sizes. */
 enum screen_event screen_wait(
 	const struct screen *s, const struct signals *signals, uint64_t until_ns, char *key);
 

@@ -47,8 +47,8 @@ static int table_full_width(const struct pfm_event *event)
 	return n < TABLE_VALUE ? TABLE_VALUE : n;
 }
 
-/* The width of an event's column; names are cut to that of a value on a terminal that is too narrow
- * for all of them. */
+/* The width of an event's column. If the terminal is too narrow for all names, they are cut to the
+ * width of a value. */
 static int table_width(const struct table *table, const struct plan *plan, unsigned event)
 {
 	unsigned all = TABLE_ID + TABLE_NAME;
@@ -59,7 +59,7 @@ static int table_width(const struct table *table, const struct plan *plan, unsig
 						      : table_full_width(&plan->events[event]);
 }
 
-/* The events that leave room for names; one in any case. */
+/* The number of events that leave room for names; at least one. */
 static unsigned table_events(const struct table *table, const struct plan *plan)
 {
 	unsigned n, room = TABLE_ID + TABLE_NAME;
@@ -74,7 +74,7 @@ static unsigned table_events(const struct table *table, const struct plan *plan)
 	return n;
 }
 
-/* Each character is taken for one column. */
+/* Each character counts as one column. */
 void table_cut(struct text *out, size_t begin, unsigned columns)
 {
 	size_t at = begin;
