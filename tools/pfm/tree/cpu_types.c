@@ -59,7 +59,7 @@ static bool cpu_types_equal(struct slice a, struct slice b)
 	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-/* The line of the same register; false: there is none. */
+/* Finds the line of the same register in @text. False: there is none. */
 static bool cpu_types_find(
 	struct slice text, const struct cpu_types_line *l, struct cpu_types_line *out)
 {

@@ -67,7 +67,7 @@ static void cpus_parse_state(struct slice rest, struct cpus_line *c)
 		cpus_parse_context(rest, c);
 }
 
-/* It is behind all sentences about counters, in which words like that may be. */
+/* The type of the CPU. It follows all sentences about counters, which may contain such words. */
 static struct slice cpus_type(struct slice words)
 {
 	struct slice word, type = {words.p, 0};
@@ -97,8 +97,8 @@ bool cpus_parse(struct slice line, struct cpus_line *c)
 	return cpus_number(first, &c->id);
 }
 
-/* Where the sentence about a counter ends: before the next one, or before the CPU's type, a context
- * that waits, or the registers of a dead daemon. */
+/* The end of the sentence about a counter: before the next one, the CPU's type, a waiting context,
+ * or the registers of a dead daemon. */
 static size_t cpus_sentence_end(struct slice s)
 {
 	for (size_t i = 1; i < s.n; i++) {

@@ -8,7 +8,7 @@
 #include "base/slice.h"
 
 enum cpus_state {
-	CPUS_ONLINE, /* that is all that this user may know */
+	CPUS_ONLINE, /* this user may know no more */
 	CPUS_OFFLINE,
 	CPUS_FREE,
 	CPUS_CONTEXT, /* a context is loaded there */
@@ -21,19 +21,19 @@ struct cpus_line {
 	bool thread; /* the line is about a context on a thread */
 	int id;      /* of the CPU or thread */
 	enum cpus_state state;
-	struct slice context; /* its name, for a context */
-	struct slice yielded; /* the context that waits for that one to end; empty: none */
-	int uid, pid;         /* its owner, and the thread that has loaded it */
+	struct slice context; /* the name of the context */
+	struct slice yielded; /* the context that waits for this one to end; empty: none */
+	int uid, pid;         /* its owner, and the thread that loaded it */
 	struct slice users;   /* for cpus_next_user() */
 	struct slice error;   /* the errno of CPUS_UNREADABLE */
-	struct slice type;    /* of the CPU, where CPUs have different PMUs; else empty */
+	struct slice type;    /* of the CPU, if CPUs have different PMUs; else empty */
 };
 
-/* False for a line that is neither about a CPU nor about a thread. */
+/* Parses a line. False: it is about neither a CPU nor a thread. */
 bool cpus_parse(struct slice line, struct cpus_line *c);
 
-/* The next counter that other software uses, by its PMC, and the sentence about that. False: none.
- */
+/* Gets the PMC of the next counter that other software uses, and the sentence about it. False:
+ * there is none. */
 bool cpus_next_user(struct cpus_line *c, unsigned *pmc, struct slice *by);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A context of pfm: an open MNT/clone, with its directory. The daemon removes it when the last
- * descriptor is closed, so that no context outlives pfm, whatever ends it.
- */
+/* A context of pfm: an open MNT/clone, with its directory. The daemon removes the context when the
+ * last descriptor is closed, so that it never outlives pfm, however pfm ends. */
 #ifndef TOOLS_PFM_TREE_CTX_H
 #define TOOLS_PFM_TREE_CTX_H
 
@@ -22,14 +20,14 @@ struct tree_ctx {
 		.clone = -1, .dir = -1                                                             \
 	}
 
-/* Lets this process have contexts for as many threads as it may: each takes two descriptors. */
+/* Raises this process's limit of descriptors to the maximum: a context for a thread takes two. */
 void ctx_raise_limit(void);
 
 int ctx_open(const struct tree *t, struct tree_ctx *c, struct err *e);
-/* Also of one that is TREE_CTX_NONE. */
+/* Also accepts TREE_CTX_NONE. */
 void ctx_close(struct tree_ctx *c);
 
-/* Writes a command to its ctl. */
+/* Writes a command to the context's ctl. */
 int ctx_command(const struct tree_ctx *c, const char *line, struct err *e);
 
 #endif

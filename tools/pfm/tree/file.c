@@ -15,7 +15,7 @@
 
 enum { FILE_PIECE = 16384, FILE_MAX = 16 << 20 };
 
-/* Errors of the mount itself, of which the daemon cannot tell. */
+/* Errors of the mount itself, which the daemon cannot report. */
 static int file_mount_error(const char *path, int no, struct err *e)
 {
 	switch (no) {
@@ -37,7 +37,7 @@ bool file_is_gone(int no)
 	return no == ENOTCONN || no == ECONNABORTED || no == ENODEV;
 }
 
-/* A file of the mount, which users of pfm need not know, is a command of theirs. */
+/* Replaces the name of a file, which users of pfm need not know, by pfm's command for it. */
 static int file_daemon_error(struct slice line, int no, struct err *e)
 {
 	static const char file[] = ": see cpus";
@@ -65,7 +65,7 @@ int file_sentence(int dir, const char *path, int no, struct err *e)
 	return file_daemon_error((struct slice){line, (size_t)n}, no, e);
 }
 
-/* What is read may be shown: a terminal obeys control characters. */
+/* Cleans text that may be displayed: a terminal obeys control characters. */
 static void file_clean(struct text *t, size_t from)
 {
 	char *end, *p, kept;
@@ -127,8 +127,8 @@ int file_write(int dir, const char *path, const char *text, struct err *e)
 	CLEANUP_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
 	ssize_t n = -1;
 
-	/* EINTR: the daemon has not started the command. An attach or a detach to this thread, too,
-	 * ends the wait for it. */
+	/* EINTR: the daemon has not started the command. Attaching to this thread, or detaching
+	 * from it, also interrupts the wait. */
 	while (fd >= 0 && (n = write(fd, text, strlen(text))) < 0 && errno == EINTR)
 		;
 	return n < 0 ? file_sentence(dir, path, errno, e) : 0;

@@ -73,7 +73,7 @@ bool mounts_find(char path[PATH_MAX])
 	bool found = false;
 	struct mntent *m;
 
-	/* A bind mount may be a part of one. */
+	/* A bind mount may show only a part of the tree. */
 	while (table && !found && (m = getmntent(table)))
 		found = strcmp(m->mnt_type, "fuse.perfmonfs") == 0 && mounts_trusted(m) &&
 			mounts_serves(m->mnt_dir) && realpath(m->mnt_dir, path);

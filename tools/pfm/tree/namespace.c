@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-/* Settings that forbid users a user namespace, or to mount in one. */
+/* Settings that forbid users to create a user namespace, or to mount in one. */
 static const struct namespace_setting {
 	const char *file, *name;
 	long forbids, permits;
@@ -56,7 +56,7 @@ bool namespace_root_of_machine(void)
 
 	if (geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0)
 		return false;
-	/* There is no such file without user namespaces. */
+	/* The file does not exist without user namespaces. */
 	return !f || (fscanf(f, "%u %u %u", &inside, &outside, &n) == 3 && n == UINT32_MAX);
 }
 

@@ -21,20 +21,21 @@
 #include "tools/pfm/tree/namespace.h"
 #include "tools/pfm/tree/user_mount.h"
 
-/* A directory that each system has, and that the daemon does not need. */
+/* A directory that every system has, and that the daemon does not need. */
 #define PRIVATE_POINT "/mnt"
 
-/* Between two looks for the mount. */
+/* The pause between two checks for the mount. */
 static const struct timespec private_pause = {.tv_nsec = 500000};
 
-/* Before a mount namespace is entered: in a chroot, the kernel has no path of pfm afterwards. */
+/* Finds the daemon's program. Call it before entering a mount namespace: in a chroot, the kernel
+ * has no path of pfm afterwards. */
 static void private_find(char program[PATH_MAX])
 {
 	if (!own_build_find("/tools/pfm/pfm", "/daemon/perfmonfs", program))
 		snprintf(program, PATH_MAX, "perfmonfs");
 }
 
-/* In the child: becomes the daemon, which serves @mountpoint. Says in @log why it cannot. */
+/* Becomes the daemon, in the child, and serves @mountpoint. On failure, @log gets the reason. */
 static void private_exec(
 	pid_t parent, const char *program, const char *backend, const char *mountpoint, int log)
 {
@@ -73,7 +74,7 @@ static void private_exec_user(pid_t parent, const char *backend, int connection,
 	char mountpoint[32], program[PATH_MAX];
 
 	private_find(program);
-	/* The copy is open in the daemon. */
+	/* The copy stays open in the daemon. */
 	snprintf(mountpoint, sizeof(mountpoint), "/dev/fd/%d", dup(connection));
 	private_exec(parent, program, backend, mountpoint, log);
 }
@@ -94,7 +95,7 @@ static int private_root(pid_t daemon)
 	return take_fd(&fd);
 }
 
-/* The first line of what the daemon has said. */
+/* Fails with the first line of the daemon's output as sentence. */
 static int private_sentence(int log, struct err *e)
 {
 	static const char prefix[] = "perfmonfs: ";
@@ -149,7 +150,8 @@ int private_start_user(struct private_daemon *d, const char *backend, struct err
 	d->pid = fork();
 	if (d->pid == 0)
 		private_exec_user(parent, backend, m.connection, log);
-	/* So that the connection ends with the daemon, and no request waits for an answer. */
+	/* Closed here, so that the connection ends with the daemon, and no request waits for an
+	 * answer. */
 	close(m.connection);
 	if (d->pid > 0 && faccessat(d->dir, "version", R_OK, 0) == 0)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A daemon for one run of pfm, whose mount is in a mount namespace of its own. */
+/* A daemon for one run of pfm, with its mount in its own mount namespace. */
 #ifndef TOOLS_PFM_TREE_PRIVATE_DAEMON_H
 #define TOOLS_PFM_TREE_PRIVATE_DAEMON_H
 
@@ -12,16 +12,14 @@ struct private_daemon {
 	int dir; /* the root of its mount */
 };
 
-/*
- * Starts it, with @backend, and waits until it serves. It ends when the calling thread does,
- * whatever ends that. On failure the sentence is that of the daemon.
- */
+/* Starts the daemon with @backend, and waits until it serves. It ends when the calling thread does,
+ * however that ends. On failure, the sentence is the daemon's. */
 int private_start(struct private_daemon *d, const char *backend, struct err *e);
 
-/* For a user other than root: the daemon has no rights but that user's. */
+/* Starts it for a user other than root: the daemon has only that user's rights. */
 int private_start_user(struct private_daemon *d, const char *backend, struct err *e);
 
-/* Ends it, and waits for the end: all registers are restored then. */
+/* Ends the daemon and waits for its end, when all registers are restored. */
 void private_stop(pid_t daemon);
 
 #endif

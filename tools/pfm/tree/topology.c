@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* The number that the file begins with; -1: there is no such file. */
+/* The number at the beginning of the file; -1: there is no such file. */
 static int topology_number(int cpu, const char *name)
 {
 	char path[96];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Cores and sockets, as the kernel tells of them in /sys. */
+/* Cores and sockets, as the kernel reports them in /sys. */
 #ifndef TOOLS_PFM_TREE_TOPOLOGY_H
 #define TOOLS_PFM_TREE_TOPOLOGY_H
 
 #include "base/err.h"
 
 struct topology {
-	int core; /* its first CPU, as core numbers of the kernel are unique in their socket only */
+	int core; /* its first CPU, as the kernel's core numbers are unique only within a socket */
 	int socket; /* the kernel's number */
 };
 
-/* That of CPU @cpu. -ENOENT: the kernel tells nothing of it. */
+/* Gets the topology of CPU @cpu. -ENOENT: the kernel does not report it. */
 int topology_of(int cpu, struct topology *t, struct err *e);
 
 #endif

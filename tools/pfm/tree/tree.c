@@ -30,8 +30,9 @@ static int tree_open_at(struct tree *t, const char *path, struct err *e)
 	return 0;
 }
 
-/* The PMU's own registers if that is possible. The kernel's events, otherwise, are no secret of
- * pfm. */
+/*
+ * Uses the PMU's own registers if possible, or else the kernel's events, which tree_tell() reports.
+ */
 static int tree_open_private(struct tree *t, struct err *e)
 {
 	struct private_daemon d = {.dir = -1};
@@ -48,7 +49,7 @@ static int tree_open_private(struct tree *t, struct err *e)
 	return 0;
 }
 
-/* Only the perf backend can count with a user's rights. */
+/* Starts a daemon with the user's rights. Only the perf backend can count with these. */
 static int tree_open_users(struct tree *t, struct err *e)
 {
 	struct private_daemon d = {.dir = -1};

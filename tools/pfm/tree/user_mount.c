@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A child mounts, opens the root of the mount, passes that on, and gives the mount's path up: with
- * its namespace, or by fusermount3. It ignores signals, so that nothing is left if pfm is killed.
+ * A child mounts, opens the root of the mount, passes it on, and gives up the mount's path: with
+ * its namespace, or by fusermount3. It ignores signals, so that nothing is left behind if pfm is
+ * killed.
  */
 #include "tools/pfm/tree/user_mount.h"
 
@@ -19,7 +20,7 @@
 #include "base/cleanup.h"
 #include "tools/pfm/tree/namespace.h"
 
-/* A directory that each system has, and that the mount namespace is the only one to miss. */
+/* A directory that every system has. It is hidden only in the new mount namespace. */
 #define USER_MOUNT_POINT "/mnt"
 
 union user_mount_fds {
@@ -27,7 +28,7 @@ union user_mount_fds {
 	struct cmsghdr align;
 };
 
-/* Receives a message of @n bytes with up to two descriptors; returns how many these are. */
+/* Receives a message of @n bytes with up to two descriptors. Returns their number. */
 static int user_mount_receive(int sock, void *text, size_t n, int fds[2])
 {
 	union user_mount_fds control;
@@ -98,7 +99,7 @@ static int user_mount_in_namespace(struct user_mount *m, struct err *e)
 	return user_mount_open_root(m, USER_MOUNT_POINT, e);
 }
 
-/* Runs fusermount3, which has @sock for the connection. */
+/* Runs fusermount3, with @sock for passing the connection. */
 static int user_mount_run(int sock, const char *option, const char *value, const char *path)
 {
 	char number[16];
@@ -106,7 +107,7 @@ static int user_mount_run(int sock, const char *option, const char *value, const
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* Its sentences would be the second cause beside the user namespace's. */
+		/* Its messages would be a second cause next to that of the user namespace. */
 		close(STDERR_FILENO);
 		open("/dev/null", O_WRONLY);
 		snprintf(number, sizeof(number), "%d", sock);
@@ -195,7 +196,7 @@ int user_mount_make(struct user_mount *m, struct err *e)
 {
 	struct err ignored;
 
-	/* What forbids a user namespace is the cause to name; fusermount3 may not be there. */
+	/* Report what forbids a user namespace: fusermount3 may not be installed. */
 	if (user_mount_try(user_mount_in_namespace, m, e) == 0 ||
 		user_mount_try(user_mount_by_fusermount, m, &ignored) == 0)
 		return 0;
