@@ -6,7 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A set that another context has reserved, and which one: a copy, as the reservation may end. */
+/* A set that another context has reserved, and the identity of that context. It is a copy, as the
+ * reservation may end. */
 struct budget_rival {
 	struct budget_set set;
 	unsigned uid, cpu;
@@ -77,7 +78,7 @@ static void budget_list_sets(const struct budget *b, struct budget_reservation *
 	}
 }
 
-/* False as well if it has ended. */
+/* True if thread @tid may run on @cpu. False if the thread has ended. */
 static bool budget_may_run(int tid, unsigned cpu)
 {
 	struct cpus affinity = {{0}};
@@ -125,8 +126,8 @@ static void budget_add_rivals(const struct budget_reservation *c, struct budget_
 	}
 }
 
-/* What users but root have on threads keeps only their own contexts from a CPU: beside those of
- * others, it loses its counts. */
+/* Contexts on threads of users except root keep only their user's own contexts from a CPU: beside
+ * contexts of others, they lose their counts. */
 static bool budget_gives_way(const struct budget_reservation *other, const struct engine_ctx *to)
 {
 	return other->tid && other->ec->uid && other->ec->uid != to->uid;
@@ -153,7 +154,8 @@ static bool budget_fit(struct backend *be, const struct budget_set *a, const str
 	return be->ops->events_fit(be, both, a->n + b->n);
 }
 
-/* One that does not fit alone is refused by its own start, with a sentence about that. */
+/* A set that does not fit alone is no conflict: its own start is refused, with a sentence about
+ * that. */
 static bool budget_conflict(
 	struct backend *be, const struct budget_set *a, const struct budget_set *b)
 {
@@ -180,8 +182,8 @@ static int budget_try(struct backend *be, const struct budget_reservation *c,
 }
 
 /*
- * It is reserved first, and tried then, without the lock: of two that start at the same moment, the
- * later one finds the other. Only this thread changes what @c has.
+ * Reserves first and tries then, without the lock: of two contexts that start at the same moment,
+ * the later one finds the other. Only this thread changes @c.
  */
 int budget_reserve(
 	struct budget *b, const struct engine_ctx *ec, struct budget_reservation *c, struct err *e)

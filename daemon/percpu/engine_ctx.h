@@ -21,23 +21,24 @@ struct engine_ctx_status {
 	atomic_bool kernel_pmcs;
 };
 
-/* What the engine calls for a context, in the session thread. */
+/* Callbacks of the engine for a context, in the session thread. */
 struct engine_ctx_ops {
 	/* The status has changed, or there are new messages. */
 	void (*on_change)(struct engine_ctx *ec);
 	/* A followed thread of this context has created thread @tid: creates a context for it, with
-	 * the same registers. NULL, with @e, if it cannot. */
+	 * the same registers. Returns NULL, and sets @e, if it cannot. */
 	struct engine_ctx *(*make_child)(struct engine_ctx *ec, int tid, struct err *e);
-	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for what
-	 * make_child() made. */
+	/* The child context could not be set up or loaded; CMD_DESTROY is submitted for the context
+	 * that make_child() created. */
 	void (*child_failed)(struct engine_ctx *ec, int tid, const struct err *e);
 	/* The context was loaded, and the session thread owns it again; @ending: the daemon ends.
 	 * NULL: not wanted. */
 	void (*unloaded)(struct engine_ctx *ec, bool ending);
-	/* Charges the context's user with @bytes that the daemon keeps while it is loaded, instead
-	 * of those before. ENOMEM. NULL: they have no limit. */
+	/* Charges the context's user for @bytes that the daemon keeps while the context is loaded,
+	 * in place of the last charge. Fails with ENOMEM. NULL: there is no limit. */
 	int (*charge)(struct engine_ctx *ec, size_t bytes, struct err *e);
-	/* The context's grant is no more, as @e says, and it is about to be unloaded. */
+	/* The context's grant no longer holds, as @e says, and the context is about to be
+	 * unloaded. */
 	void (*revoked)(struct engine_ctx *ec, const struct err *e);
 	/* After CMD_DESTROY, when no thread uses the context any more. */
 	void (*destroyed)(struct engine_ctx *ec);
@@ -45,16 +46,16 @@ struct engine_ctx_ops {
 	void (*report_error)(struct engine_ctx *ec, const struct err *e);
 };
 
-/* Embed it. All fields without a lock or owner of their own are the session thread's. */
+/* To be embedded. All fields without a lock or owner of their own belong to the session thread. */
 struct engine_ctx {
-	/* The owner's, except that the session thread takes messages from its queue. */
+	/* Belongs to the owner, except that the session thread takes messages from its queue. */
 	struct context ctx;
 	/* The owner, while the context is loaded on a CPU; NULL: the session thread. Only the
 	 * session thread writes this and task. */
 	struct worker *worker;
 	/* Set while the context is loaded on a thread, or is about to be: see daemon/ctxsw. */
 	struct task_ctx *task;
-	/* Other contexts on threads that follow from a load of this one. */
+	/* The number of other contexts on threads that a load of this one has created. */
 	unsigned followed;
 	/* Jobs that are posted and not finished, and 1 for unloaded_event. The thread that changes
 	 * it from 0 to 1 owns the context until it is 0 again. */
@@ -83,8 +84,9 @@ struct engine_ctx {
 	/* For messages about a CPU that is in use, and for `cpus`. */
 	unsigned uid;
 	const char *name;
-	/* The workers of this user's contexts on threads, and those for whose descriptors there
-	 * would be room: this context's. */
+	/* @user_workers: the workers charged to the user for all contexts on threads. @workers:
+	 * this context's part of them, including workers for whose descriptors there would be
+	 * room. */
 	unsigned *user_workers;
 	unsigned workers;
 	/* The process that loaded the context. */
@@ -97,21 +99,22 @@ struct engine_ctx {
 	bool yielded;
 	/* CMD_RESUME is not to be posted before this time (CLOCK_MONOTONIC, ns). */
 	uint64_t resume_after;
-	/* Of the load on a CPU; by_grant.kernel also if a later command needed it. */
+	/* The rights of the load on a CPU; by_grant.kernel is also set if a later command needed
+	 * it. */
 	struct rights rights;
-	/* In engine.loaded, or engine.yielded. */
+	/* Entry of engine.loaded or engine.yielded. */
 	struct list_head loaded_entry;
 };
 
 /* Publishes the status of @ec, then its messages. True if either has changed. Owner only. */
 bool engine_ctx_publish(struct engine_ctx *ec);
-/* The same; sends EVENT_CHANGED if @ec is watched. */
+/* engine_ctx_publish(), which also sends EVENT_CHANGED after a change if @ec is watched. */
 void engine_ctx_changed(struct engine_ctx *ec, struct event_queue *events);
 
 /*
  * Ends a job: inflight falls by 1, and @ec may be gone after this. If the context is @unloaded and
  * this was the last job, inflight stays 1 and EVENT_UNLOADED is sent instead. So the session thread
- * finds either another job that is under way, or no thread that would use @ec again.
+ * finds either another job that is under way, or no thread that will use @ec again.
  */
 void engine_ctx_end_job(struct engine_ctx *ec, struct event_queue *events, bool unloaded);
 

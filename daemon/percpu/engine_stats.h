@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the file `stats` shows of the engine. Each thread adds to the atomic ones. */
+/* The engine's part of the file `stats`. Any thread adds to the atomic fields. */
 #ifndef PERCPU_ENGINE_STATS_H
 #define PERCPU_ENGINE_STATS_H
 
@@ -17,11 +17,12 @@ struct engine_stats {
 	atomic_ullong ctxsw_in, ctxsw_out;
 	/* Times that one ctxsw thread waited for another. */
 	atomic_ullong ctxsw_waits;
-	/* Times that one was too late, so that counts were lost. */
+	/* Times that a ctxsw thread was too late, so that counts were lost. */
 	atomic_ullong ctxsw_late;
-	/* Those of them where the kernel had not reported a switch. */
+	/* The part of @ctxsw_late where the kernel had not reported a switch. */
 	atomic_ullong ctxsw_missed;
-	/* Times that one had to wait while events were to be counted, so that counts were lost. */
+	/* Times that a ctxsw thread had to wait while events were to be counted, so that counts
+	 * were lost. */
 	atomic_ullong ctxsw_stalled;
 	/* Times that a context lost its counts because its user's switches took too long. */
 	atomic_ullong ctxsw_over_budget;

@@ -18,7 +18,7 @@ enum event_kind {
 	EVENT_TASK         /* A struct task_event. */
 };
 
-/* Embedded in what it is about. */
+/* Embedded in the struct that it is about. */
 struct event {
 	struct link link;
 	enum event_kind kind;
@@ -39,14 +39,15 @@ struct event_queue {
 	uint64_t unsignalled;
 };
 
-/* EMFILE, ENFILE, ENOMEM. */
+/* Fails with EMFILE, ENFILE or ENOMEM. */
 int event_queue_open(struct event_queue *events, struct err *e);
 void event_queue_close(struct event_queue *events);
 
-/* Any thread. @ev may be gone when this returns. */
+/* Sends @ev, which may be gone when this returns. For any thread. */
 void event_send(struct event_queue *events, struct event *ev);
 
-/* All events, oldest first, linked by event.link; NULL: none. Session thread only. */
+/* Takes all events, oldest first, linked by event.link; NULL: there are none. Session thread
+ * only. */
 struct link *event_queue_take(struct event_queue *events);
 
 #endif

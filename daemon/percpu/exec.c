@@ -80,13 +80,13 @@ static void exec_add_up(
 	exec_add(&s->messages_lost, now->messages_lost, before->messages_lost);
 }
 
-/* Periods may have changed. */
+/* True if periods may have changed. */
 static bool exec_sets_periods(enum cmd_verb verb)
 {
 	return verb == CMD_START || verb == CMD_RESTART || verb == CMD_WRITE || verb == CMD_RESUME;
 }
 
-/* The thread that was running, as far as that is known by now. */
+/* Finds the thread that was running, if that is known by now. */
 static void exec_locate(struct executor *x, struct context *ctx)
 {
 	uint64_t before;
@@ -100,14 +100,15 @@ static void exec_locate(struct executor *x, struct context *ctx)
 	exec_add(&x->stats->attribution_lost, ip_sampler_lost(x->sample_tick->ip_sampler), before);
 }
 
-/* By now, the type of the CPU is known. Of a load on a thread, its caller sets it. */
+/* Sets the PMU of a load on a CPU, whose type is known by now. For a load on a thread, the caller
+ * sets it. */
 static void exec_set_type(const struct executor *x, struct command *cmd)
 {
 	if (cmd->verb == CMD_LOAD && !cmd->tid && x->be->types)
 		cmd->load.pmu = backend_cpu_pmu(x->be, cmd->load.cpu);
 }
 
-/* By a plan that is left to be run. */
+/* Notes when counters start, by a plan that is left to be run. */
 static void exec_note_start(struct executor *x, const struct context *ctx, enum ctx_state was)
 {
 	if (x->be->interrupts && was != CTX_RUNNING && ctx->state == CTX_RUNNING)

@@ -12,21 +12,21 @@
 struct exec_stats {
 	atomic_ullong stolen; /* counters found stolen or paused */
 	atomic_ullong switches, overflows, messages_lost;
-	atomic_ullong attribution_lost; /* records of what ran on a CPU, for lack of room */
+	atomic_ullong attribution_lost; /* records of what ran on a CPU, dropped for lack of room */
 };
 
-/* What it takes to execute commands on one target. Its owner uses it for one command at a time. */
+/* The state for executing commands on one target. Its owner uses it for one command at a time. */
 struct executor {
 	struct backend *be;
 	struct backend_cpu *cpu; /* NULL: for unloaded contexts, which access no registers */
-	bool thread;             /* @cpu is a thread's, whose time is that of the commands */
+	bool thread;             /* @cpu is a thread's; commands use the thread's time */
 	struct exec_stats *stats;
 	struct sample_tick *sample_tick; /* knows the running thread; NULL: it is not known */
 	int interrupts_fd; /* becomes readable with interrupts; valid while the context has them, -1
 			      when the target is gone */
 	/* when interrupts were armed or taken last (CLOCK_MONOTONIC, ns) */
 	uint64_t interrupts_taken;
-	uint64_t moment;  /* of the interrupt that is handled (ns); 0: now */
+	uint64_t moment;  /* time of the interrupt that is being handled (ns); 0: now */
 	uint64_t resumed; /* when the counters were started last (CLOCK_MONOTONIC, ns) */
 	struct virtuals virtuals;
 	struct core_run run;
@@ -45,7 +45,8 @@ struct executor {
  */
 enum { EXEC_LAST = CORE_LAST };
 
-/* Of a context that is known to count: for each one, as many instructions. */
+/* exec_freeze() for a context that is known to count. It executes the same number of instructions
+ * each time. */
 static inline void exec_freeze_counting(struct executor *x)
 {
 	struct plan *plan = &x->run.freeze;

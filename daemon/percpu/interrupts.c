@@ -5,20 +5,21 @@
 #include "daemon/percpu/where.h"
 
 enum {
-	/* Interrupts between two wake-ups of the worker. Those behind the one that fills a buffer
-	 * are lost: so a small buffer has smaller batches. */
+	/* Interrupts between two wake-ups of the worker. Those after the one that fills a buffer
+	 * are lost, so a small buffer has smaller batches. */
 	BATCH_MIN = 16,
 	BATCH_MAX = 64,
-	BATCH_BYTES = 512, /* Of a buffer, for each. */
-	/* At most this many are handled for one command: more than a ring buffer holds. */
+	BATCH_BYTES = 512, /* Buffer size for each of them. */
+	/* Interrupts handled for one command at most: more than a ring buffer holds. */
 	INTERRUPTS_MAX = 4096,
-	/* How long they wait for a batch to be complete; the longer, the longer there were none. */
+	/* How long interrupts wait for a batch to be complete: the longer there were none, the
+	 * longer. */
 	DELAY_MIN_NS = 20000000,
 	DELAY_MAX_NS = 1000000000,
 };
 
-/* A notification is to mask at once, and a period that is another one each time, or the first time,
- * is told to the kernel after each interrupt. */
+/* True if each interrupt wakes the worker: a notification masks at once, and a period that differs
+ * each time, or the first time, is told to the kernel after each interrupt. */
 static bool interrupts_each(const struct context *ctx)
 {
 	uint64_t left, period;
@@ -67,7 +68,7 @@ static void interrupts_clear(struct executor *x, const struct context *ctx)
 		x->be->ops->interrupt_after(x->cpu, ctx->pmu->pmds[d].addr, 0, 0, 0, &ignored);
 }
 
-/* On a CPU, its sampler records them. */
+/* True if a thread's events come with its interrupts. On a CPU, the sampler records events. */
 static bool interrupts_have_events(const struct executor *x, const struct context *ctx)
 {
 	return x->thread && ctx->smpl.fmt && ctx->smpl.fmt->fmt_event;
@@ -107,7 +108,8 @@ static bool interrupts_open(struct executor *x, const struct context *ctx)
 	return false;
 }
 
-/* A context that ctxsw threads restore has not its own registers. */
+/* True if interrupts can be opened. A context that ctxsw threads restore has no registers of its
+ * own. */
 static bool interrupts_may_open(const struct executor *x, const struct context *ctx)
 {
 	return x->be->interrupts && x->cpu && (!ctx->target.tid || ctx->target.always_active) &&
@@ -145,7 +147,7 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 	ctx_set_source(ctx, interrupts, interrupts ? 0 : interrupts_poll_skew(ctx));
 }
 
-/* Periods that are not the kernel's any more. */
+/* Tells the kernel the next periods, which may have changed. */
 static void interrupts_next_periods(struct executor *x, const struct context *ctx)
 {
 	uint64_t left, period;
@@ -157,8 +159,8 @@ static void interrupts_next_periods(struct executor *x, const struct context *ct
 				ctx->active->pmc[ctx->pmu->pmds[d].pmc], 0, period, &ignored);
 }
 
-/* An overflow that has waited while the context was masked: it was not counted, as the counters had
- * to be stopped yet. */
+/* True for an overflow that has waited while the context was masked: it was not counted, as the
+ * counters were still to be stopped. */
 static bool interrupts_is_old(const struct executor *x, const struct interrupt *in)
 {
 	return in->kind != INTERRUPT_EVENT && in->kind != INTERRUPT_DROPPED &&
@@ -184,7 +186,7 @@ void interrupts_take(struct executor *x, struct context *ctx)
 	if (!x->cpu || ctx->state == CTX_UNLOADED || !(ctx->interrupts || events) ||
 		(events && ctx->state == CTX_MASKED))
 		return;
-	/* The CPU is offline. Of a thread that has ended, there may be some yet. */
+	/* The CPU is offline. A thread that has ended may still have some. */
 	if (ctx->interrupts && x->interrupts_fd < 0 && !x->thread) {
 		ctx_set_source(ctx, false, interrupts_poll_skew(ctx));
 		return;

@@ -8,19 +8,19 @@
 
 #include "daemon/percpu/exec.h"
 
-/* Before a load: has the kernel record the events of a thread on which @ctx samples with a format
+/* Before a load: makes the kernel record the events of a thread on which @ctx samples with a format
  * that takes them. */
 int interrupts_prepare(struct executor *x, const struct context *ctx, struct err *e);
 
-/* After a command that has started, restarted or written @ctx, and before its last plan is run:
- * overflows of @ctx are found by interrupts if they can be, and otherwise by polling. */
+/* To be called after a command that has started, restarted or written @ctx, and before its last
+ * plan is run: overflows of @ctx are found by interrupts if possible, otherwise by polling. */
 void interrupts_arm(struct executor *x, struct context *ctx);
 
-/* Handles all interrupts that there are, and all events of a thread. While a context that records
+/* Handles all interrupts that have come, and all events of a thread. While a context that records
  * events is masked, its buffer must not change, so they wait. */
 void interrupts_take(struct executor *x, struct context *ctx);
 
-/* How long they may wait in the ring buffer (ns): as long as there were none. */
+/* How long interrupts may wait in the ring buffer (ns): as long as there were none. */
 uint64_t interrupts_delay(const struct executor *x, const struct context *ctx);
 
 #endif

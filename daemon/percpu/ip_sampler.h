@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples the thread and the instruction pointer that run on a CPU: a perf cpu-clock event of that
- * CPU and its ring buffer. The CPU's worker opens it. One thread at a time uses it: the worker, or
- * the thread that owns the worker's context.
+ * Samples the thread and the instruction pointer that are running on a CPU, with a perf cpu-clock
+ * event of that CPU and its ring buffer. The CPU's worker opens it. One thread at a time uses it:
+ * the worker, or the thread that owns the worker's context.
  *
- * Process numbers are those of the daemon's PID namespace. In a container, all processes outside
- * of it have number 0, like the idle thread.
+ * Process numbers are those of the daemon's PID namespace. In a container, all processes outside of
+ * it have number 0, like the idle thread.
  */
 #ifndef PERCPU_IP_SAMPLER_H
 #define PERCPU_IP_SAMPLER_H
@@ -31,7 +31,7 @@ int ip_sampler_new(
 	unsigned cpu, const struct ip_sampler_conf *conf, struct ip_sampler **out, struct err *e);
 void ip_sampler_free(struct ip_sampler *s); /* NULL is allowed. */
 
-/* Whether its samples have call chains. */
+/* True if its samples have call chains. */
 bool ip_sampler_has_stacks(const struct ip_sampler *s);
 
 /* Tells whether ip_sampler_new() would succeed; fails as it does. */

@@ -17,7 +17,7 @@ struct job {
 	struct event event;
 	struct engine_ctx *ec;
 	struct command cmd;
-	/* Of the requester. */
+	/* The requester's process. */
 	int pid;
 	/* The result: 0, or -errno with err. */
 	int rc;
@@ -32,16 +32,16 @@ struct job {
 	atomic_int state;
 	/* The load that the worker was created for. */
 	bool first_load;
-	/* If that fails, done() ends the worker. */
+	/* If the first load fails, done() ends the worker. */
 	bool keeps_worker;
-	/* Of a worker on a thread: instead of the command, asks the backend whether the thread's
-	 * registers still count. */
+	/* For a worker of a thread: asks the backend whether the thread's registers still count, in
+	 * place of the command. */
 	bool checks_thread;
 	/* Posted by the task registry, whose events the engine always expects. */
 	bool for_task;
 	/* The thread that took the job cannot execute it: the session thread submits it again. */
 	bool requeued;
-	/* It is in engine_stats.commands: submitting it again does not add to that. */
+	/* It is counted in engine_stats.commands: submitting it again does not add to that. */
 	bool counted;
 };
 

@@ -13,7 +13,7 @@ struct sample_record {
 	uint32_t cpu, reserved;
 };
 
-/* What follows in a sample with its call chain. */
+/* The part of a sample that has its call chain. */
 struct chain {
 	uint64_t n;
 	uint64_t frames[];
@@ -31,7 +31,7 @@ struct perf_parser {
 	void *arg;
 };
 
-/* The frames that fit. */
+/* Takes the frames that fit. */
 static void perf_parse_chain(const struct perf_parser *p, const struct sample_record *s)
 {
 	const struct chain *c = (const struct chain *)(s + 1);
@@ -76,8 +76,9 @@ static void perf_parse_lost(const struct perf_parser *p, const struct lost_recor
 }
 
 /*
- * Times never decrease, as readers of events expect, although a record whose writing was
- * interrupted by that of another one follows it with a time that is earlier by microseconds.
+ * Passes an event on. Times never decrease, as readers of events expect, although a record whose
+ * writing was interrupted by another record follows that one with a time that is earlier by
+ * microseconds.
  */
 static void perf_parse_event(const struct perf_parser *p)
 {

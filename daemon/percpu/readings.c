@@ -9,27 +9,27 @@
 #include "base/num.h"
 #include "daemon/percpu/thread.h"
 
-/* Of energy, the shortest time between two readings, and the longest, so that power is that of a
- * short time. */
+/* The shortest and the longest time between two readings of energy. With the longest, power is
+ * still an average over a short time. */
 #define READINGS_FRESH_NS  1000000ULL
 #define READINGS_ENERGY_NS (10 * NSEC_PER_SEC)
-/* The shortest time for a power. */
+/* The shortest time over which power is averaged. */
 #define READINGS_SPAN_NS (NSEC_PER_SEC / 10)
 
-/* A register that wraps, of one unit. */
+/* A register that wraps, for one unit. */
 struct readings_cell {
-	/* As taken by the last poll, and by the one before. */
+	/* As read by the last poll, and by the one before. */
 	struct reading reading, before;
-	/* Of energy: what was shown last, if anything was, and when it was read. */
+	/* For energy: the value shown last, if any was, and when it was read. */
 	bool has_shown;
 	uint64_t shown, shown_at;
 };
 
-/* Where a CPU is. */
+/* The units that a CPU is in. */
 struct readings_place {
 	bool known;
 	uint32_t unit[PMU_SCOPES];
-	/* The CPU of each unit that was seen first: its cells are those of the unit. */
+	/* The CPU of each unit that was seen first: the unit uses its cells. */
 	unsigned leader[PMU_SCOPES];
 };
 
@@ -42,12 +42,12 @@ struct readings {
 	struct backend *be;
 	const struct pmu *pmu;
 	unsigned limit;
-	/* By row of pmu->frees: the number of its cells' row; -1: it does not wrap. */
+	/* By row of pmu->frees: the row of its cells; -1: it does not wrap. */
 	int wraps[PMU_MAX_FREES];
 	unsigned nwraps;
-	/* Between two polls, ns of the backend. */
+	/* Time between two polls, ns of the backend. */
 	uint64_t period;
-	/* The thread's, and that of readings_scan(). */
+	/* The CPUs that the thread has opened, and those that readings_scan() has. */
 	struct readings_cpus poller, scanner;
 
 	/* A leaf, not held while a register is read: guards the fields from here on. */
@@ -129,7 +129,7 @@ void readings_free(struct readings *r)
 	free(r);
 }
 
-/* Under the lock: the first CPU of the unit that was seen, or @cpu itself. */
+/* Returns the first CPU of the unit that was seen, or @cpu itself. Under the lock. */
 static unsigned readings_find_leader(
 	const struct readings *r, unsigned cpu, enum pmu_scope scope, uint32_t unit)
 {
@@ -163,7 +163,7 @@ static int readings_find_place(struct readings *r, unsigned cpu)
 	return 0;
 }
 
-/* Opens what is online and not open. */
+/* Opens the CPUs that are online and not open. */
 static void readings_open(struct readings *r, struct readings_cpus *cpus)
 {
 	struct err ignored;
@@ -174,7 +174,7 @@ static void readings_open(struct readings *r, struct readings_cpus *cpus)
 			r->be->ops->cpu_open(r->be, cpu, &cpus->cpu[cpu], &ignored);
 }
 
-/* One that has gone offline is closed: it is opened again when it is back. */
+/* Reads a register. A CPU that has gone offline is closed, to be opened again when it is back. */
 static int readings_read(struct readings *r, struct readings_cpus *cpus, unsigned cpu,
 	const struct pmu_free *reg, uint64_t *field)
 {
@@ -193,7 +193,8 @@ static int readings_read(struct readings *r, struct readings_cpus *cpus, unsigne
 	return reading_field(reg, op.value, field) ? 0 : ENODATA;
 }
 
-/* CPUs of one machine may be of several types. One whose type is not known may have it. */
+/* True if @cpu may have the register. CPUs of one machine may be of several types; a CPU of unknown
+ * type may have it. */
 static bool readings_has(const struct readings *r, unsigned cpu, unsigned row)
 {
 	const struct pmu *pmu = backend_cpu_pmu(r->be, cpu);
@@ -201,14 +202,14 @@ static bool readings_has(const struct readings *r, unsigned cpu, unsigned row)
 	return !pmu || !(pmu->lacks_frees >> row & 1);
 }
 
-/* Under the lock: @cpu is of the unit of @leader. */
+/* True if @cpu is in the unit of @leader. Under the lock. */
 static bool readings_is_of(
 	const struct readings *r, unsigned cpu, unsigned leader, enum pmu_scope scope)
 {
 	return r->places[cpu].known && r->places[cpu].leader[scope] == leader;
 }
 
-/* A CPU of the unit of @leader has it. */
+/* True if a CPU of the unit of @leader has the register. */
 static bool readings_unit_has(struct readings *r, unsigned row, unsigned leader)
 {
 	enum pmu_scope scope = r->pmu->frees[row].scope;
@@ -241,7 +242,7 @@ static struct readings_cell *readings_cell(const struct readings *r, unsigned ro
 	return r->wraps[row] < 0 ? NULL : &r->cells[(size_t)r->wraps[row] * r->limit + leader];
 }
 
-/* @cpu is the leader of its unit, whose number is *@unit. */
+/* True if @cpu is the leader of its unit, whose number is *@unit. */
 static bool readings_leads(struct readings *r, unsigned cpu, enum pmu_scope scope, uint32_t *unit)
 {
 	struct readings_place place;
@@ -270,7 +271,7 @@ static void readings_poll_one(
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Reads each register that wraps. One thread does. */
+/* Reads each register that wraps. Only one thread calls this. */
 static void readings_poll(struct readings *r, struct readings_cpus *cpus)
 {
 	uint32_t unit;
@@ -313,7 +314,7 @@ void readings_begin(struct readings *r)
 		r->begun = thread_start(&r->thread, readings_main, r) == 0;
 }
 
-/* Scripted time has no timer, so that a scan polls. Otherwise, it waits for the first poll. */
+/* Scripted time has no timer, so a scan polls. Otherwise, a scan waits for the first poll. */
 static void readings_await_poll(struct readings *r)
 {
 	uint64_t now = r->be->ops->now(r->be);
@@ -326,7 +327,7 @@ static void readings_await_poll(struct readings *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Of energy, what was shown less than a millisecond ago. Otherwise, copies what was taken last. */
+/* Copies @cell. True if it is energy and was shown less than a millisecond ago. */
 static bool readings_is_fresh(struct readings *r, const struct readings_cell *cell, bool energy,
 	struct readings_cell *copy)
 {
@@ -339,7 +340,7 @@ static bool readings_is_fresh(struct readings *r, const struct readings_cell *ce
 	       now - copy->shown_at < READINGS_FRESH_NS;
 }
 
-/* Since the last poll, or since the one before. */
+/* Finds the power since the last poll, or since the one before. */
 static void readings_find_power(
 	const struct readings_cell *cell, uint64_t at, struct reading_value *v)
 {

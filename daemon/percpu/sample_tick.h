@@ -36,7 +36,7 @@ struct sample_tick {
 	/* The phase after SAMPLE_TICK_FAR, and its timeout. */
 	enum sample_tick_phase next_phase;
 	struct timespec next_timeout;
-	/* Of this phase; unless SAMPLE_TICK_IDLE. */
+	/* Timeout of this phase; not valid in SAMPLE_TICK_IDLE. */
 	struct timespec timeout;
 	/* The wake-up descriptor and the ip_sampler. */
 	struct pollfd fds[2];
@@ -49,8 +49,8 @@ enum sample_tick_wake {
 	WOKEN_EVENTS  /* sample_tick_read() is to be called, to make room for more events. */
 };
 
-/* Replaces a sampler that is open, unless it fails, as ip_sampler_new(). @wakeup_fd: an eventfd, or
- * -1. */
+/* Opens a sampler, which replaces one that is open, or fails as ip_sampler_new(). @wakeup_fd: an
+ * eventfd, or -1. */
 int sample_tick_open(struct sample_tick *st, unsigned cpu, const struct ip_sampler_conf *conf,
 	int wakeup_fd, struct err *e);
 void sample_tick_close(struct sample_tick *st);

@@ -8,10 +8,10 @@
 /* Starts a thread with all signals blocked: signals are for the session thread. Returns 0 or a
  * positive errno. */
 int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg);
-/* The same, on @cpu from the first instruction on. EINVAL: @cpu is offline. */
+/* thread_start() on @cpu, from the first instruction on. Returns EINVAL if @cpu is offline. */
 int thread_start_on(pthread_t *thread, unsigned cpu, void *(*start)(void *arg), void *arg);
 
-/* Names the calling thread; of the name, 15 bytes are kept. */
+/* Names the calling thread; 15 bytes of the name are kept. */
 void thread_set_name(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Makes @thread SCHED_FIFO at @priority; what it forks is SCHED_OTHER. Returns 0 or a positive

@@ -7,7 +7,7 @@
 
 enum { PAUSE_MAX_NS = 100000000 };
 
-/* How long to sleep until the thread's time can be @at: each reading that finds it unchanged
+/* How long to sleep until the thread's time can be @at: each reading that finds that time unchanged
  * doubles the pause. */
 static uint64_t thread_wake_pause(struct thread_wake *tw, uint64_t now, uint64_t at)
 {
@@ -23,7 +23,7 @@ static uint64_t thread_wake_pause(struct thread_wake *tw, uint64_t now, uint64_t
 	return tw->pause > ns ? tw->pause : ns;
 }
 
-/* False: the kernel refuses, or it is too late for one. */
+/* Sets an alarm. False if the kernel refuses, or it is too late for one. */
 static bool thread_wake_set_alarm(struct thread_wake *tw, struct executor *x, uint64_t at)
 {
 	uint64_t now = x->run.now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the worker of a thread is to wake: times of the core are those of the thread, which passes
- * no faster than CLOCK_MONOTONIC, and not at all while the thread sleeps.
+ * Wake-up times for the worker of a thread: times of the core are in the thread's time, which
+ * passes no faster than CLOCK_MONOTONIC, and not at all while the thread sleeps.
  */
 #ifndef PERCPU_THREAD_WAKE_H
 #define PERCPU_THREAD_WAKE_H
@@ -19,17 +19,17 @@ struct thread_wake {
 	int alarm_fd;
 };
 
-/* What ends the next sleep for @wake of the context, in CLOCK_MONOTONIC: that, and an alarm.
- * Whether the thread's time has come, CMD_POLL finds out. */
+/* Returns when the next sleep ends for @wake of the context, in CLOCK_MONOTONIC; an alarm may end
+ * it as well. CMD_POLL finds out whether the thread's time has come. */
 struct wake thread_wake_find(struct thread_wake *tw, struct executor *x, struct wake wake);
 
-/* Readable at the alarm; -1: none is set. */
+/* A descriptor that becomes readable at the alarm; -1: none is set. */
 static inline int thread_wake_fd(const struct thread_wake *tw)
 {
 	return tw->alarm_at ? tw->alarm_fd : -1;
 }
 
-/* It was readable, with these @revents. */
+/* To be called when that descriptor has reported @revents. */
 void thread_wake_alarmed(struct thread_wake *tw, short revents);
 
 #endif

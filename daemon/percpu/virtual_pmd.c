@@ -23,7 +23,7 @@ struct virtual_fetch {
 	struct virtuals *v;
 	const struct pmu *pmu;
 	const struct virtual_moment *at;
-	/* Of pmu->virtuals: the value being read. */
+	/* The row of pmu->virtuals that is being read. */
 	unsigned row;
 	/* sysinfo(2) was called, and it succeeded. */
 	bool sysinfo_done, sysinfo_ok;

@@ -7,7 +7,7 @@
 
 enum { VIRTUAL_THREADS = 8 };
 
-/* Files kept open from one reading to the next. All zero: none. Used by one thread at a time, as
+/* Files kept open from one reading to the next. All zero: none. Used by one thread at a time, like
  * the executor that it is part of. */
 struct virtuals {
 	/* One bit per row of pmu.virtuals: fd is open. */
@@ -20,14 +20,14 @@ struct virtuals {
 	} threads[VIRTUAL_THREADS];
 };
 
-/* What values depend on. */
+/* The state that values depend on. */
 struct virtual_moment {
 	uint64_t now;           /* ns */
 	uint64_t elapsed;       /* ns that the context has been monitoring */
 	pfm_smpl_where_t where; /* the thread that was running */
 	struct backend *be;
 	bool kernel;             /* the context may count at kernel level */
-	struct backend_cpu *cpu; /* that the context counts; NULL: none, or a thread */
+	struct backend_cpu *cpu; /* the CPU that the context counts; NULL: none, or a thread */
 };
 
 /*

@@ -5,7 +5,7 @@
 
 #include "perfmonfs/format.h"
 
-/* Takes the kernel's addresses out, for users that may not count at kernel level. */
+/* Removes kernel addresses, for users that may not count at kernel level. */
 void where_hide_kernel(pfm_smpl_where_t *where);
 
 #endif

@@ -45,7 +45,7 @@ struct worker {
 	struct budget *budget;
 	/* EVENT_WORKER_EXIT */
 	struct event exit_event;
-	/* The threads have lost their registers: see worker_set_gone(). */
+	/* Sent when the threads have lost their registers: see worker_set_gone(). */
 	struct task_event gone_event;
 
 	/* Written by other threads. */
@@ -72,13 +72,13 @@ struct worker {
 	/* The sleep ends at until (CLOCK_MONOTONIC). */
 	bool timed;
 	struct timespec until;
-	/* Of a thread. */
+	/* For a thread. */
 	struct thread_wake thread_wake;
-	/* Open for a context that samples or notifies, with eventfd; -1 until then. Of a thread,
-	 * eventfd is also open for alarms. */
+	/* Open for a context that samples or notifies, with @eventfd; -1 until then. For a thread,
+	 * @eventfd is also open for alarms. */
 	struct sample_tick sample_tick;
 	int eventfd;
-	/* The counters' interrupts end the sleep, and so does this time (ns). */
+	/* The counters' interrupts end the sleep, and so does @interrupts_delay (ns). */
 	bool interrupts;
 	uint64_t interrupts_delay;
 	/* Ends the sleep with POLLHUP, see backend_ops.thread_watch; -1: not watched. */
@@ -100,7 +100,7 @@ static void worker_send_wakeup(struct worker *w)
 		syscall(SYS_futex, &w->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* CLOCK_MONOTONIC. */
+/* When the context next needs a command (CLOCK_MONOTONIC). */
 static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 {
 	struct wake wake = ctx_wake(ctx);
@@ -112,7 +112,7 @@ static struct wake worker_find_wake(struct worker *w, const struct context *ctx)
 	return wake;
 }
 
-/* Scripted time advances only by a command, which then has the counters read. */
+/* Scripted time advances only by a command, which then makes workers read their counters. */
 static void worker_set_wake(struct worker *w, const struct context *ctx)
 {
 	w->wake = worker_find_wake(w, ctx);
@@ -175,14 +175,14 @@ static void worker_publish(struct worker *w, struct engine_ctx *ec)
 	engine_ctx_changed(ec, w->events);
 }
 
-/* Its counters, which do not count, are to start. */
+/* True if @verb is to start counters that do not count. */
 static bool worker_starts(const struct context *ctx, enum cmd_verb verb)
 {
 	return (verb == CMD_START && ctx->state == CTX_LOADED) ||
 	       (verb == CMD_RESUME && ctx->state == CTX_RUNNING);
 }
 
-/* A context has it while it runs, or will run again by a restart. */
+/* A context keeps its reservation while it runs, or will run again by a restart. */
 static void worker_keep_reservation(struct worker *w, const struct context *ctx, enum cmd_verb verb)
 {
 	if (ctx->state != CTX_RUNNING && ctx->state != CTX_MASKED)
@@ -211,8 +211,8 @@ static int worker_open_sampler(
 	return 0;
 }
 
-/* Of a thread that the backend opens, the interrupts of its counters tell what it executed, and
- * alarms when its sets are to be switched. */
+/* For a thread that the backend opens, the interrupts of its counters tell what it executed, and
+ * alarms tell when its sets are to be switched. */
 static int worker_prepare_thread(struct worker *w, const struct context *ctx, struct err *e)
 {
 	if (!ctx_attributes(ctx) && !ctx_switches_by_time(ctx))
@@ -224,8 +224,8 @@ static int worker_prepare_thread(struct worker *w, const struct context *ctx, st
 	return interrupts_prepare(&w->x, ctx, e);
 }
 
-/* Does nothing unless the context samples or notifies. One that only notifies does without the
- * sampler if that fails. Simulated CPUs run no threads. */
+/* Does nothing unless the context samples or notifies. A context that only notifies does without
+ * the sampler if opening it fails. Simulated CPUs run no threads. */
 static int worker_attribute(
 	struct worker *w, const struct context *ctx, const struct command *cmd, struct err *e)
 {
@@ -251,10 +251,10 @@ static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *
 	if (rc == 0)
 		rc = exec_command(&w->x, &ec->ctx, cmd, e);
 	worker_keep_reservation(w, &ec->ctx, cmd->verb);
-	/* What is written may have the first PMD with notify. */
+	/* The write may have given a PMD notify for the first time. */
 	if (cmd->verb == CMD_WRITE && ec->ctx.state == CTX_RUNNING)
 		worker_attribute(w, &ec->ctx, cmd, &ignored);
-	/* Before the plan that starts the counters, which would count this. */
+	/* Before the plan that starts the counters, or they would count this. */
 	worker_publish(w, ec);
 	return rc;
 }
@@ -362,7 +362,7 @@ static bool worker_run_last(struct worker *w, struct job *job)
 	return true;
 }
 
-/* 0 as well if it is not open any more. */
+/* Asks whether the thread's registers still count. 0 as well if they are not open any more. */
 static int worker_check_thread(struct worker *w, struct err *e)
 {
 	if (!w->x.cpu && w->ec->ctx.state != CTX_UNLOADED)
@@ -427,7 +427,7 @@ static void worker_exec_poll(struct worker *w, struct engine_ctx *ec)
 		worker_last_failed(w, ec);
 }
 
-/* Of a thread: between two sets, nothing is left uncounted. */
+/* For a thread: nothing is left uncounted between two sets. */
 static void worker_exec_at_once(struct worker *w, struct engine_ctx *ec)
 {
 	const struct backend_ops *ops = w->x.be->ops;
@@ -462,7 +462,7 @@ static void worker_poll(struct worker *w, bool switches)
 	engine_ctx_end_job(ec, w->events, false);
 }
 
-/* Makes room for more events. If another thread owns the context now, that one does it. */
+/* Makes room for more events. If another thread owns the context now, that thread does it. */
 static void worker_take_events(struct worker *w)
 {
 	struct engine_ctx *ec = w->ec;
@@ -490,7 +490,8 @@ static struct timespec worker_interrupts_timeout(const struct worker *w)
 	return nsec_timespec(left);
 }
 
-/* One thread of a process, with all that it has created: others may be left. */
+/* One thread of a process has ended, with all that it has created: watches the others, if any are
+ * left. */
 static void worker_watch_next(struct worker *w)
 {
 	struct err gone;

@@ -9,7 +9,8 @@
 #include "base/nsec.h"
 #include "daemon/percpu/thread.h"
 
-/* CPU time of a long work, how many times of it the user's next work is delayed, and the most. */
+/* The CPU time from which a work is long, the delay of the user's next work in multiples of that
+ * time, and the longest delay. */
 enum { WORKQUEUE_LONG_NS = 2000000, WORKQUEUE_DELAY = 5 };
 #define WORKQUEUE_DELAY_MAX_NS (4 * NSEC_PER_SEC)
 
@@ -18,7 +19,7 @@ struct workqueue_user {
 	struct hash_node node;
 	/* In workqueue.ready or .delayed, unless a work runs. */
 	struct list_head link;
-	/* Those that wait. */
+	/* Works that wait. */
 	struct list_head works;
 	bool running;
 	/* CPU time of long works since the last delay, ns. */
@@ -37,7 +38,7 @@ struct workqueue {
 	struct list_head ready;
 	/* Users in a delay, by its end. */
 	struct list_head delayed;
-	/* The last one's. */
+	/* The end of the last delay. */
 	uint64_t delayed_until;
 	/* The work that runs; NULL: none. */
 	struct work *current;
@@ -101,7 +102,8 @@ static struct workqueue_user *workqueue_get(struct workqueue *wq, uid_t uid)
 	return u;
 }
 
-/* One after another, so that long works are a part of the time for all users together. */
+/* Delays end one after another, so that long works take only a part of the time for all users
+ * together. */
 static void workqueue_delay(struct workqueue *wq, struct workqueue_user *u)
 {
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
@@ -172,7 +174,7 @@ static struct work *workqueue_take(struct workqueue *wq)
 	return w;
 }
 
-/* For the user of @w, which has run. Root is not delayed. */
+/* Ends @w, which has run, for its user. Root is not delayed. */
 static void workqueue_end_work(struct workqueue *wq, const struct work *w, uint64_t took)
 {
 	struct workqueue_user *u = workqueue_find(wq, w->uid);
@@ -197,7 +199,7 @@ static void workqueue_wait(struct workqueue *wq)
 	}
 }
 
-/* Returns the CPU time that it has taken. */
+/* Runs @w. Returns the CPU time that it has taken. */
 static uint64_t workqueue_run(struct work *w)
 {
 	uint64_t begun = nsec_now(CLOCK_THREAD_CPUTIME_ID);
@@ -255,7 +257,7 @@ static int workqueue_add(struct workqueue *wq, struct work *w, struct err *e)
 	return 0;
 }
 
-/* Takes @w, which waits, from where it is. */
+/* Takes @w, which waits, out of its user's queue. */
 static void workqueue_remove(struct workqueue *wq, struct work *w)
 {
 	list_del(&w->link);

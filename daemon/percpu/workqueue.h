@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workqueue: a thread for what the session thread must not wait for, such as reading the status
- * of a thread with 65536 groups, which takes the kernel 16 ms, or opening a file. The end of a work
- * is an event for the session thread.
+ * A workqueue: a thread for work that the session thread must not wait for, such as reading the
+ * status of a thread with 65536 groups, which takes the kernel 16 ms, or opening a file. The end of
+ * a work is an event for the session thread.
  *
- * Users take turns with their works. One that has taken long delays the user's next one by up to 4
- * seconds, for the long works of fifty users to take a sixth of a CPU together. So a short work
- * waits for one long work at most, unless many users begin with a long one at the same time. It is
- * one thread, as the kernel may not preempt what reads a status.
+ * Users take turns with their works. A work that has taken long delays the user's next one by up to
+ * 4 seconds, so that the long works of fifty users together take a sixth of a CPU. So a short work
+ * waits for one long work at most, unless many users begin with a long one at the same time. There
+ * is one thread only, as the kernel may not preempt a thread that reads a status.
  *
  * All functions are for the session thread.
  */
@@ -23,18 +23,18 @@
 
 struct workqueue;
 
-/* Embedded in what it is about. All fields after @done are zero at submission. */
+/* Embedded in the struct that it is about. All fields after @done are zero at submission. */
 struct work {
-	/* Whose turn it takes. */
+	/* The user whose turn it takes. */
 	uid_t uid;
 	/* It precedes the user's other works that wait, and a delay begins after it. */
 	bool first;
-	/* It may never end: the daemon ends without it. Others do not wait for it: it has a
+	/* It may never end: the daemon ends without it. Other works do not wait for it: it has a
 	 * workqueue of its own. */
 	bool may_hang;
-	/* The work, in a thread of the workqueue. */
+	/* Does the work, in a thread of the workqueue. */
 	void (*run)(struct work *w);
-	/* The session thread calls it, once, unless the work is cancelled. */
+	/* Called once by the session thread, unless the work is cancelled. */
 	void (*done)(struct work *w);
 	/* For done(): the workqueue was stopped, and run() was not called, or hangs. */
 	bool ended;
@@ -50,26 +50,26 @@ struct work {
 	bool waiting;
 };
 
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int workqueue_new(struct event_queue *events, struct workqueue **out, struct err *e);
-/* Ends all works; waits for the one that runs, unless it may hang. The events of those that have
+/* Ends all works; waits for the one that runs, unless it may hang. The events of works that have
  * run follow. */
 void workqueue_stop(struct workqueue *wq);
-/* After that and its events. NULL is fine. */
+/* To be called after workqueue_stop() and its events. @wq may be NULL. */
 void workqueue_free(struct workqueue *wq);
 
-/* EAGAIN: no thread could be started. ENOMEM. After workqueue_stop(), the caller runs it, unless it
- * may hang: ENODEV. */
+/* Fails with EAGAIN if no thread could be started, or with ENOMEM. After workqueue_stop(), the
+ * caller runs @w, unless it may hang: that fails with ENODEV. */
 int workqueue_submit(struct workqueue *wq, struct work *w, struct err *e);
-/* False: it is too late, done() follows. */
+/* Cancels @w. False if it is too late: done() follows. */
 bool workqueue_cancel(struct workqueue *wq, struct work *w);
 
-/* A work of @uid would be delayed, as one has taken long. */
+/* True if a work of @uid would be delayed, as one has taken long. */
 bool workqueue_delays(struct workqueue *wq, uid_t uid);
 
-/* Events are to come. */
+/* True if events are to come. */
 bool workqueue_expects_events(const struct workqueue *wq);
-/* EVENT_WORK */
+/* Handles EVENT_WORK. */
 void workqueue_complete(struct event *event);
 
 #endif
