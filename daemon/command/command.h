@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text to struct command and back. Knows no file and no context: the core decides what a register
- * number or a state allows. Parsers take the output of slice_text(). They fail with EINVAL (syntax)
- * or ERANGE (number); the command is unspecified then.
+ * Converts text to struct command and back. Knows no file and no context: the core decides what a
+ * register number or a state allows. Parsers take the output of slice_text(). They fail with EINVAL
+ * (syntax) or ERANGE (number); the command is unspecified then.
  */
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
@@ -38,13 +38,14 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e);
 int command_parse_regs(
 	struct slice text, const struct pmu *pmu, uint16_t set, struct command *cmd, struct err *e);
 
-/* The text that reading returns, which can be written. pmd/N has only the value, regs all options,
- * too. */
+/* Print the text that reading returns, which can be written. pmd/N shows only the value, regs all
+ * options as well. */
 void command_print_pmc(uint64_t value, struct text *out);
 void command_print_pmd(uint64_t value, struct text *out);
 void command_print_regs(const struct command *cmd, struct text *out);
 
-/* ENOENT: the PMU has no PMD, or PMC, called @name; the sentence lists those that it has. */
+/* Fails with ENOENT: the PMU has no PMD, or PMC, called @name. The sentence lists those that it
+ * has. */
 int command_no_register(const struct pmu *pmu, bool pmd, struct slice name, struct err *e);
 
 /* flags: words of system_wide notify_block ovfl_no_msg raw gaps, or "none". */
@@ -81,15 +82,15 @@ void command_print_evtset_available(const struct command *cmd, struct text *out)
 /* " gaps=N uncertain=NS" after a count that has gaps. */
 void command_print_gaps(const struct gaps *g, struct text *out);
 
-/* overflows: of a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
+/* overflows: after a CMD_READ, a line "pmd0 overflows=3 last_reset=0 thresh_left=2" per PMD. */
 void command_print_overflows(const struct command *cmd, struct text *out);
 
 /* events: a line per message, "overflow cpu=1 set=0 pmds=0,4", followed by the thread and its
  * instruction pointer, if known: " pid=7 tid=8 ip=0x401000". */
 void command_print_events(const struct pfm_msg *msgs, unsigned n, struct text *out);
 
-/* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; likewise running,
- * masked, which " throttled" may follow. " lost" follows all if a count is lost. */
+/* state: "unloaded", "zombie tid=7", "loaded cpu=1 set=0", "loaded tid=7 set=0"; running and masked
+ * as loaded, and " throttled" may follow masked. " lost" comes last if a count is lost. */
 void command_print_state(const struct ctx_info *info, struct text *out);
 
 void command_free(struct command *cmd);

@@ -19,8 +19,8 @@ int flag_words_parse(
 	struct slice text, const struct flag_word *words, unsigned *flags, struct err *e);
 void flag_words_print_line(const struct flag_word *words, unsigned flags, struct text *out);
 
-/* Lists of register numbers, such as "5,7". Parsing replaces *@set. An empty one prints as "none".
- */
+/* Lists of register numbers, such as "5,7". Parsing replaces *@set. An empty set prints as
+ * "none". */
 int regset_parse(struct slice list, struct regset *set, struct err *e);
 void regset_print(const struct regset *set, struct text *out);
 bool regset_empty(const struct regset *set);
@@ -28,13 +28,13 @@ bool regset_empty(const struct regset *set);
 /* Prints the options that are not 0 or off, a blank before each. */
 void pmd_conf_print(const struct pmd_conf *conf, struct text *out);
 
-/* @text is not a number but may be the name of an event. */
+/* True if @text is not a number but may be the name of an event. */
 bool event_is_name(struct slice text);
 /* The value of PMC @num that selects the event in @text. */
 int event_parse(
 	struct slice text, const struct pmu *pmu, unsigned num, uint64_t *value, struct err *e);
 
-/* EINVAL: the arguments of a load on a thread contradict each other. */
+/* Fails with EINVAL if the arguments of a load on a thread contradict each other. */
 int command_check_load(const struct command *cmd, struct err *e);
 
 #endif

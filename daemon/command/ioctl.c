@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* From a packet to commands, and from their results to the packet that is returned. */
+/* Converts a packet to commands, and their results to the packet that is returned. */
 #include "daemon/command/ioctl.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static void ioctl_accept(struct packet *p, const struct command *cmd)
 	p->done++;
 }
 
-/* The element that failed; p->n: none of them. */
+/* The element that failed; p->n: none. */
 static unsigned ioctl_find_fault(const struct packet *p, const struct command *cmd)
 {
 	for (unsigned i = 0; i < cmd->vector.nregs; i++)

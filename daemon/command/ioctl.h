@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of one ioctl of an open clone (include/perfmonfs/ioctl.h) as commands, and their results
- * back in it. Knows no file and no context: the caller takes one command after the other, executes
- * it, and returns its result.
+ * Converts the data of one ioctl of an open clone (include/perfmonfs/ioctl.h) to commands, and
+ * their results back. Knows no file and no context: the caller takes one command after the other,
+ * executes it, and returns its result.
  *
  * A malformed packet is refused as a whole with ENOTTY or EINVAL. An invalid element of a vector is
  * refused when the elements before it are done.
@@ -17,38 +17,38 @@ struct packet_kind;
 
 struct packet {
 	const struct packet_kind *kind;
-	/* Elements, and how many of them are done. */
+	/* The number of elements, and how many of them are done. */
 	unsigned n, done;
-	/* Bytes. */
+	/* Size of @bytes. */
 	size_t size;
 	/* 0, or the -errno that ends the packet. */
 	int rc;
 	/* The first note of its commands, or empty. */
 	struct err note;
-	/* Flags in bytes differ from what came. */
+	/* Flags in @bytes differ from those that came. */
 	bool flags_changed;
 
-	/* In, of the context: a load's target is a CPU. */
+	/* In: a load's target is a CPU, as the context is for CPUs. */
 	bool system_wide;
-	/* In, of the context, for the results that contain them. */
+	/* In: properties of the context, for the results that contain them. */
 	uint64_t buf_size, number, cookie;
 
-	/* As they came, then as they are returned. */
+	/* The data as it came, then as it is returned. */
 	_Alignas(uint64_t) unsigned char bytes[];
 };
 
 /*
- * @nr: the ioctl's number, with its size. Free the packet with free(). NULL, with @e: ENOTTY, there
- * is no such ioctl; EINVAL, wrong size; ENOMEM.
+ * @nr: the ioctl's number, with its size. The caller frees the packet with free(). Returns NULL,
+ * with @e: ENOTTY if there is no such ioctl, EINVAL if the size is wrong, or ENOMEM.
  */
 struct packet *packet_new(unsigned nr, const void *bytes, size_t size, struct err *e);
 
-/* True: it needs a file open for writing. False: for reading. */
+/* True if it needs a file open for writing, false if for reading. */
 bool packet_writes(const struct packet *p);
 
 /*
- * The next command: 1, or 0 if there is none left, or -errno. Free @cmd with command_free(), after
- * a failure, too.
+ * Sets @cmd to the next command. Returns 1, 0 if there is none left, or -errno. The caller frees
+ * @cmd with command_free(), even after a failure.
  */
 int packet_next(struct packet *p, struct command *cmd, struct err *e);
 

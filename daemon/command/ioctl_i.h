@@ -11,7 +11,7 @@
 
 enum packet_shape {
 	PACKET_ONE,    /* One structure, or none. */
-	PACKET_TAILED, /* One, and bytes after it. */
+	PACKET_TAILED, /* One structure, and bytes after it. */
 	PACKET_REGS,   /* A vector of registers: one command for all. */
 	PACKET_SETS,   /* A vector of event sets: one command for each. */
 };
@@ -19,19 +19,19 @@ enum packet_shape {
 struct packet_kind {
 	/* The ioctl's number without its size. */
 	unsigned nr;
-	/* Of one structure. */
+	/* Size of one structure. */
 	size_t size;
 	enum packet_shape shape;
 	/* Changes something: the file must be open for writing. */
 	bool writes;
 	enum cmd_verb verb;
-	/* Turns structure @i into @cmd. NULL: there is nothing to turn. */
+	/* Turns structure @i into @cmd. NULL: there are no arguments. */
 	int (*decode)(const struct packet *p, unsigned i, struct command *cmd, struct err *e);
 	/* Turns the result into structure @i. NULL: only flags are returned. */
 	void (*encode)(struct packet *p, unsigned i, const struct command *cmd);
 };
 
-/* NULL: there is no such ioctl. */
+/* Returns NULL if there is no such ioctl. */
 const struct packet_kind *ioctl_find_kind(unsigned nr);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Each kind of packet: its structure to a command, and the result back; the table is at the end. */
+/* Converts the structure of each kind of packet to a command, and the result back; the table is at
+ * the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static void ioctl_get_regset(struct regset *set, const uint64_t bits[PFM_IOC_BV]
 	memcpy(set->bits, bits, sizeof(set->bits));
 }
 
-/* A flag of the ABI, and the one of struct command. */
+/* A flag of the ABI, and the flag of struct command that it stands for. */
 struct ioctl_flag {
 	uint32_t abi;
 	unsigned flag;
@@ -246,7 +247,7 @@ static int ioctl_decode_set_id(
 
 	memcpy(&cmd->evtset.id, set + offsetof(struct pfm_ioc_setdesc, id), sizeof(cmd->evtset.id));
 	memcpy(&flags, set + offsetof(struct pfm_ioc_setdesc, flags), sizeof(flags));
-	/* Others are ignored, as by kernels. */
+	/* Other flags are ignored, as by kernels. */
 	if ((flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED)
 		return err_set(e, EINVAL, "flags that do not exist are set: clear them");
 	return 0;
@@ -273,7 +274,7 @@ static void ioctl_encode_set_info(struct packet *p, unsigned i, const struct com
 
 /* --- Others */
 
-/* The CPU mask after a load's structure. None: all CPUs that the thread may run on. */
+/* Decodes the CPU mask after a load's structure. None: all CPUs that the thread may run on. */
 static int ioctl_decode_cpus(const struct packet *p, struct command *cmd, struct err *e)
 {
 	static const struct cpus none;

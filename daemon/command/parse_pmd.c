@@ -13,8 +13,8 @@ enum { PMD_OPTION_LONG, PMD_OPTION_SHORT };
 static const struct pmd_option {
 	const char *name;
 	enum { VALUE, MASK, THRESH, SEED, FLAG, LIST, READ_ONLY } kind;
-	/* The offset in struct pmd_conf; not of a FLAG, and not of one that is READ_ONLY: writing
-	 * that has no effect, so that a saved PMD can be restored. */
+	/* The offset in struct pmd_conf. Unused for FLAG, and for READ_ONLY: writing such an option
+	 * has no effect, so that a saved PMD can be restored. */
 	size_t at;
 	/* FLAG only. */
 	unsigned flag;
@@ -123,7 +123,8 @@ static int pmd_parse_value(struct slice word, uint64_t *value, struct err *e)
 	return num_value(word, value, e);
 }
 
-/* Of such a PMD, 0 as reset value would make the first overflow the last one for 2^64 events. */
+/* True if the PMD needs a period: with a reset value of 0, it would not overflow again for 2^64
+ * events. */
 static bool pmd_has_period(const struct pmd_conf *conf)
 {
 	return (conf->flags & PMD_NOTIFY) || conf->thresh || !regset_empty(&conf->smpl);
@@ -151,7 +152,7 @@ void command_print_pmd(uint64_t value, struct text *out)
 	text_printf(out, "%" PRIu64 "\n", value);
 }
 
-/* Leaves out what reads back as 0 if it is left out. */
+/* Prints an option, unless it reads back as 0 when it is left out. */
 static void pmd_print_number(
 	const struct pmd_option *o, uint64_t n, const struct pmd_conf *conf, struct text *out)
 {
