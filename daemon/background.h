@@ -18,9 +18,9 @@ int background_fork(struct background *b, struct err *e);
 
 /* Reports that the daemon serves. @background: a struct background. */
 void background_ready(void *background);
-/* Reports that it goes on. */
+/* Reports to systemd that the daemon is alive. */
 void background_alive(void);
-/* How often systemd expects that of this process; 0: never. */
+/* How often systemd expects background_alive() from this process (ns); 0: never. */
 uint64_t background_watchdog_ns(void);
 
 #endif

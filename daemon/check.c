@@ -123,7 +123,7 @@ int check_pmu_file(const char *path)
 	return n ? 1 : 0;
 }
 
-/* Descriptions that are not used are told to stderr. */
+/* Loads the PMU descriptions. Those that are not used are reported on stderr. */
 static void check_pmu_dir(const struct options *o, unsigned *failures)
 {
 	struct err e;

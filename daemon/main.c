@@ -18,7 +18,7 @@
 #include "daemon/options.h"
 #include "formats/formats.h"
 
-/* The built-in sampling formats, then those of the directory. */
+/* Loads the built-in sampling formats, then those of the directory. */
 static int main_load_formats(const struct options *o, struct err *e)
 {
 	int rc = formats_register(builtin_formats, e);
@@ -26,7 +26,7 @@ static int main_load_formats(const struct options *o, struct err *e)
 	return rc < 0 || !o->formats ? rc : formats_load(o->formats, e);
 }
 
-/* All that needs no backend; the fork is the last, as it leaves threads behind. */
+/* Does all that needs no backend. The fork comes last, as it leaves threads behind. */
 static int main_prepare(
 	struct options *o, struct config *config, struct background *background, struct err *e)
 {
@@ -85,7 +85,7 @@ static int main_serve(struct options *o, struct err *e)
 	if (rc < 0)
 		return rc;
 	main_block_signals();
-	/* Of this process, which may be a child of the one that systemd knows. */
+	/* For this process, which may be a child of the process that systemd knows. */
 	fs.watchdog_ns = background_watchdog_ns();
 	rc = options_open_backend(o, &config, &be, e);
 	if (rc < 0)

@@ -98,7 +98,7 @@ static void options_help(void)
 	puts(text_ok(&t) ? t.p : usage);
 }
 
-/* Where the value of @opt goes. NULL: it is not an option that takes one. */
+/* Where the value of @opt is stored; NULL: it takes none. */
 static const char **options_value(struct options *o, int opt)
 {
 	const char **const values[] = {
@@ -117,7 +117,7 @@ static const char **options_value(struct options *o, int opt)
 	return opt >= OPT_BACKEND && opt < OPT_VALUES_END ? values[opt - OPT_BACKEND] : NULL;
 }
 
-/* Sets the option that @word of -o is. False: it is a mount option. */
+/* Sets the option in @word of -o. False if it is a mount option. */
 static bool options_set_word(struct options *o, const char *word)
 {
 	if (strcmp(word, "nopassthrough") == 0) {
@@ -145,7 +145,7 @@ static void options_parse_words(struct options *o, char *arg, struct text *mount
 			text_printf(mount_opts, "%s%s", mount_opts->n ? "," : "", w);
 }
 
-/* libfuse has the same convention. */
+/* Recognizes the mount point /dev/fd/N, as libfuse does. */
 static int options_find_connection(struct options *o)
 {
 	static const char prefix[] = "/dev/fd/";
@@ -163,7 +163,7 @@ static int options_find_connection(struct options *o)
 	return 0;
 }
 
-/* The files of a machine are for all its users, and are root's. A connection has one user. */
+/* The directories of a machine are for all its users, and are root's. A connection has one user. */
 static void options_set_defaults(struct options *o)
 {
 	if (o->connection >= 0)

@@ -22,7 +22,8 @@ struct options {
 	const char *threads;
 	/* The directory of sampling formats; NULL: none. */
 	const char *formats;
-	/* The directory of PMU descriptions, or NULL, and one to be checked instead of serving; or NULL. */
+	/* The directory of PMU descriptions, and a description to be checked instead of serving.
+	 * Either may be NULL. */
 	const char *pmu_dir, *pmu_check;
 	/* The configuration file; NULL: CONFIG_FILE, if it exists. */
 	const char *config;
@@ -34,8 +35,8 @@ struct options {
 	int connection;
 };
 
-/* Sets *@o. @mount_opts is the memory of o->mount_opts. Prints errors itself; --help and --version
- * end the process. -EINVAL. */
+/* Sets *@o. @mount_opts is the memory of o->mount_opts. Prints its errors and returns -EINVAL;
+ * --help and --version end the process. */
 int options_parse(int argc, char **argv, struct options *o, struct text *mount_opts);
 
 /* Loads the configuration file over the defaults. */

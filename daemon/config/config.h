@@ -63,7 +63,8 @@ struct config {
 	uint64_t smpl_buf_size_max;
 	/* Contexts of one user. */
 	uint64_t user_contexts_max;
-	/* Bytes that one user, and all users, can have the daemon keep besides sampling buffers. */
+	/* Bytes that one user, and all users together, can make the daemon keep, not counting
+	 * sampling buffers. */
 	uint64_t user_memory_max, memory_max;
 	/* The shortest time between two reads of the counters, and between two switches of sets. */
 	uint64_t tick_us;
@@ -71,21 +72,21 @@ struct config {
 	uint64_t overflow_rate_max;
 	/* Percent of a CPU that switching the contexts of one user's threads may take. */
 	uint64_t ctxsw_budget;
-	/* Loads, refusals and changes of these are told to the system's log. */
+	/* Loads, refusals and changes of these properties are written to the system's log. */
 	bool audit;
 };
 
 /* Sets the defaults. sys_group is "perfmon" if that group exists, otherwise none (root only). */
 void config_init(struct config *c);
 
-/* ENOENT: no such key; EINVAL, ERANGE: not a valid value. */
+/* Fails with ENOENT if there is no such key, with EINVAL or ERANGE if the value is not valid. */
 int config_store(struct config *c, const char *key, struct slice value, struct err *e);
 void config_show(const struct config *c, const char *key, struct text *out);
 
 /* Parses lines "key = value" and '#' comments. An error names the line; *@c is unchanged then. */
 int config_parse(struct config *c, struct slice text, struct err *e);
 
-/* ENOENT is an error only if @must_exist. */
+/* Loads the file @path. ENOENT is an error only if @must_exist. */
 int config_load(struct config *c, const char *path, bool must_exist, struct err *e);
 
 #endif
