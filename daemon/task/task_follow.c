@@ -493,8 +493,8 @@ static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 	ev->reg->ops->submit(ev->reg->arg, &ev->check);
 }
 
-/* If the thread is not followed for the same load any more, an unload has detached it. If it was
- * killed, another one with its id may have been checked. */
+/* Ends the check after an exec. If the thread is not followed for the same load any more, an unload
+ * has detached it. If it was killed, another one with its id may have been checked. */
 static void follow_exec_checked(struct work *w)
 {
 	struct follow_check *c = container_of(w, struct follow_check, work);
@@ -566,7 +566,7 @@ static void follow_ended(void *arg, pid_t tid)
 	follow_send(arg, tid, 0, follow_handle_ended);
 }
 
-/* --- A detach that may take for ever */
+/* --- A detach that may never end */
 
 static void follow_handle_late(struct task_registry *reg, struct task_event *event)
 {

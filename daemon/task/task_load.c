@@ -600,7 +600,7 @@ static void load_found(struct work *w)
 	reg->ops->submit(reg->arg, op->job);
 	if (!reg->looked_up)
 		return;
-	/* It was refused, or waits to be submitted once more. */
+	/* The load was refused, or waits to be submitted once more. */
 	reg->looked_up = NULL;
 	load_queue_next(reg, op->uid);
 	load_free(op);

@@ -60,8 +60,8 @@ int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struc
 	return 0;
 }
 
-/* Follows the thread, unless it ends before that, which is no error. The id of a thread that has
- * ended may be that of another one, which the scheduler must not follow. */
+/* Follows the thread; it is no error if it ends before that. The id of a thread that has ended may
+ * be that of another one, which the scheduler must not follow. */
 static int process_follow(
 	struct task_registry *reg, struct task_ctx *task, bool ended, struct err *e)
 {

@@ -167,7 +167,8 @@ int task_start_ctxsw(struct task_registry *reg, const struct cpus *cpus, struct 
 
 unsigned task_first_cpu(const struct cpus *cpus);
 
-/* What those PMUs of @cpus that are known have in common; NULL: all CPUs have the same PMU. */
+/* The common part of the PMUs of @cpus, without those that are unknown; NULL: all CPUs have the
+ * same PMU. */
 const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus);
 
 /*
