@@ -115,7 +115,7 @@ bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct)
 				   (ct->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
-/* Whether the sampler has all that @ctx wants. */
+/* True if the sampler has all that @ctx wants. */
 static bool ctxsw_sampler_suffices(const struct ctxsw_thread *ct, const struct context *ctx)
 {
 	const struct ip_sampler *sampler = ct->sample_tick.ip_sampler;

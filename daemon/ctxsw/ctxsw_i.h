@@ -128,7 +128,7 @@ int ctxsw_open_sampler(struct ctxsw_thread *ct, const struct context *ctx, struc
 /* Reserves all that the sets of @ctx need on this CPU, and calibrates them. Errors: those of
  * ctxsw_prepare_req. */
 int ctxsw_reserve(struct ctxsw_thread *ct, struct context *ctx, struct err *e);
-/* Gives back registers that are shared with other CPUs: @ctx is saved, and its thread may go on
+/* Gives back registers that are shared with other CPUs: @ctx is saved, and its thread may continue
  * there. */
 int ctxsw_release_shared(struct ctxsw_thread *ct, const struct context *ctx, struct err *e);
 /* Opens the sampler, and tries ctxsw_reserve(). Registers that are shared with other CPUs do not

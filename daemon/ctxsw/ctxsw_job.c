@@ -58,7 +58,8 @@ static int job_prepare(struct ctxsw_thread *ct, const struct task_ctx *task, str
 	return ctxsw_prepare(ct, ctx, e);
 }
 
-/* If this CPU cannot provide what the PMCs ask for, no register of the context changes. */
+/* Writes registers. If this CPU cannot provide what the PMCs ask for, no register of the context
+ * changes. */
 static int job_write(
 	struct ctxsw_thread *ct, const struct task_ctx *task, struct command *cmd, struct err *e)
 {
