@@ -35,7 +35,7 @@ enum {
 	SEIZE_REFUSED_NS = 100000000 /* for which a process that was given up is not tried */
 };
 
-/* For this time after it was given up, a process is tried only once. */
+/* How long (ns) after it was given up a process is tried only once. */
 #define SEIZE_REMEMBERED_NS (10 * 1000000000ULL)
 
 #define SEIZE_CANCEL_SIGNAL SIGUSR1
@@ -86,7 +86,7 @@ static int seize_refused(const struct tracer *tr, pid_t tid, int no, struct err 
 		err_name(no), tid);
 }
 
-/* Where the signal handler jumps to, while the calling thread may be cancelled. */
+/* Target of the signal handler's jump, while the calling thread may be cancelled. */
 static sigjmp_buf seize_cancelled;
 static _Thread_local volatile sig_atomic_t seize_cancellable;
 
@@ -234,7 +234,7 @@ enum { SEIZE_LATER = 1, SEIZE_AGAIN = 2 };
 
 static int seize_report_joined(struct tracer *tr, struct tracer_attach *req, struct tracee *t)
 {
-	/* born() tells ops of a tracee that is not known yet. */
+	/* born() reports a tracee that is not known yet. */
 	if (!t->known || t->joined == req)
 		return 0;
 	t->joined = req;

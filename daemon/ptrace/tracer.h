@@ -43,9 +43,9 @@ struct tracer_ops {
 	 * come too late. It is stopped until tracer_cont(). */
 	void (*exec)(void *arg, pid_t was, pid_t now);
 	/*
-	 * The tracee has ended, or is not traced any more. Two ends are not reported by the kernel
-	 * and may be noticed late: that of a thread group leader that exits before other threads,
-	 * and that of a thread that vanishes in the exec of another. tracer_detach() finds out.
+	 * The tracee has ended, or is not traced any more. The kernel does not report two ends,
+	 * which may be noticed late: when a thread group leader exits before other threads, and
+	 * when a thread vanishes in the exec of another one. tracer_detach() finds out.
 	 */
 	void (*ended)(void *arg, pid_t tid);
 	/* tracer_detach() was called a while ago, and the tracee has not stopped yet. Called once.
