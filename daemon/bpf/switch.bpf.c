@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * The scheduler's part of following threads. on_switch() runs at each context switch of the
- * machine, with interrupts off, on the CPU that switches, before the switch: what one CPU writes
- * about a thread that leaves is visible before another CPU writes that it comes. on_exec() runs in
- * a thread that has executed a program, after it got its new credentials and before it returns to
- * user mode. on_signal() runs in a thread before the kernel sets up a signal's handler.
+ * machine, with interrupts off, on the CPU that switches, before the switch: when a thread moves,
+ * what its old CPU writes as it leaves is visible before its new CPU writes that it comes.
+ * on_exec() runs in a thread that has executed a program, after it got its new credentials and
+ * before it returns to user mode. on_signal() runs in a thread before the kernel sets up a signal's
+ * handler.
  *
  * A thread is identified by its id only until it has run; from then on by the address of its
  * task_struct, which is unique until its last switch is over. Ids move: a thread that executes a
  * program takes over the id of its thread group leader, which may not have ended yet.
  *
  * These are raw tracepoints. The tracefs event would miss switches while the CPU works on another
- * BPF map, shows TASK_DEAD too early, and has an id that only tracefs tells.
+ * BPF map, shows TASK_DEAD too early, and has an id that only tracefs shows.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -99,10 +100,10 @@ struct task_struct {
  * that is not running. */
 #define REVOKED_NS 200000
 
-/* The longest clock tick, that of CONFIG_HZ=100. */
+/* The longest clock tick (ns), with CONFIG_HZ=100. */
 #define SCHED_TICK_MAX_NS 10000000
 
-/* In __state at the last switch of a thread, and only then. */
+/* Set in __state at the last switch of a thread, and only then. */
 #define TASK_DEAD 0x80
 
 #define PF_KTHREAD  0x200000
@@ -112,8 +113,8 @@ struct task_struct {
 
 #define TID_NONE (~0U)
 
-/* Code segment of 64-bit programs, and the numbers of their system calls that change all registers
- * of the caller. */
+/* Code segment of 64-bit programs, and numbers of their system calls that change all registers of
+ * the caller. */
 #define USER_CS         0x33
 #define NR_rt_sigreturn 15
 #define NR_execve       59
@@ -469,8 +470,8 @@ static void switch_note_uncounted(const struct sched_cpu *c, sched_u32 cpu, sche
 
 /*
  * A killed thread is not followed any more until its death. Thousands may be killed at once. If
- * each were switched in, it would be preempted before it gets on, and the scheduler would pick
- * another one.
+ * each were switched in, it would be preempted before it makes progress, and the scheduler would
+ * pick another one.
  */
 static void switch_in(void *ctx, struct sched_cpu *c, sched_u32 cpu, const struct task_struct *next)
 {
@@ -584,8 +585,8 @@ static sched_u32 switch_find_current(
 	return n ? n : switch_find(t->pid, t);
 }
 
-/* Stops following @t, and wakes the CPU's ctxsw thread, which saves its context before @t goes on.
- */
+/* Stops following @t, and wakes the CPU's ctxsw thread, which saves its context before @t
+ * continues. */
 static void switch_revoke(void *ctx, struct sched_cpu *c, sched_u32 n, const struct task_struct *t)
 {
 	struct sched_slot *s = switch_slot(n);
