@@ -93,8 +93,8 @@ static void identity_take_info(const struct pidfd_info_1 *info, struct identity 
 		out->dumpable = info->coredump_mask & COREDUMP_USER ? DUMPABLE_YES : DUMPABLE_NO;
 }
 
-/* False: this kernel does not tell. The thread keeps its id until it has been waited for; the last
- * step checks that it has not been. */
+/* False: this kernel does not support the query. The thread keeps its id until it has been waited
+ * for; the last step checks that it has not been. */
 static bool identity_query(int dir, struct identity *out)
 {
 	struct capabilities caps;

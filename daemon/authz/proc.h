@@ -41,8 +41,8 @@ struct proc_user_ns {
 			daemon's own */
 };
 
-/* Opens the directory of a thread, which is in that of all threads of its process; or a file like
- * "ns/pid" in it. Returns a descriptor or -errno. */
+/* Opens /proc/TID/task/TID, or a file like "ns/pid" in such a directory. Returns a descriptor or
+ * -errno. */
 int proc_open(pid_t tid, struct err *e);
 int proc_ns_open(int dir, const char *ns, struct err *e);
 
@@ -56,7 +56,7 @@ int proc_status(int dir, size_t most, struct proc_status *out, struct err *e);
 int proc_status_text(int dir, char **text, struct err *e);
 const char *proc_after(const char *text, const char *key);
 
-/* Owner of the thread's files: its effective ids if it is dumpable, else a root. (The directory
+/* The owner of the thread's files: its effective ids if it is dumpable, else a root. (The directory
  * itself always belongs to the effective ids.) */
 int proc_owner(int dir, struct stat *st, struct err *e);
 
@@ -92,7 +92,8 @@ bool proc_is_thread_of(pid_t tid, pid_t pid);
  * of another process takes a capability that the daemon drops. */
 uint64_t proc_memlock(pid_t pid);
 
-/* The thread does not see all processes: its /proc is, or may be, mounted with hidepid. */
+/* True if the thread does not see all processes, as its /proc is, or may be, mounted with hidepid.
+ */
 bool proc_hides(int dir);
 
 /* The number of threads of the whole machine; UINT_MAX: not known. */

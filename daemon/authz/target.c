@@ -29,7 +29,7 @@ struct ns_pid {
 	pid_t number;
 };
 
-/* Whether the PID namespace @up levels above the thread's is @at's. */
+/* True if the PID namespace @up levels above the thread's is the one of @at. */
 static bool target_in_ns(int dir, unsigned up, const struct ns_pid *at)
 {
 	struct err ignored;
@@ -103,7 +103,7 @@ static int target_search_process(pid_t pid, const struct ns_pid *at)
 	return found;
 }
 
-/* How far the PID namespace @ns is below the daemon's. */
+/* The number of levels from the daemon's PID namespace down to @ns. */
 static unsigned target_level(int ns)
 {
 	CLEANUP_CLOSE int up = proc_ns_parent(ns);
@@ -131,8 +131,9 @@ static int target_search(const struct ns_pid *at)
 }
 
 /*
- * The search before Linux 6.11. Whether the machine has too many threads to search depends on no
- * thread in particular, so that the refusal tells nothing of those that are hidden from the caller.
+ * The search before Linux 6.11. It depends only on the number of threads on the machine whether
+ * there are too many to search, so that a refusal reveals nothing about threads that are hidden
+ * from the caller.
  */
 static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
 {

@@ -109,9 +109,9 @@ static bool access_is_alive(const struct credentials *cred)
 }
 
 /*
- * Before Linux 6.16, the owner of a thread's files tells whether it is dumpable: the effective ids
- * if it is, otherwise the root of the user namespace of its memory. If these may be the same, it
- * counts as not dumpable, so that no user gets access by mistake.
+ * Before Linux 6.16, the owner of a thread's files shows whether it is dumpable: the files belong
+ * to its effective ids if it is, and otherwise to the root of the user namespace of its memory. If
+ * these may be the same, the thread counts as not dumpable, so that no user gets access by mistake.
  */
 static bool access_guess_dumpable(
 	const struct target *t, const struct subject *s, const struct stat *own)
@@ -125,9 +125,9 @@ static bool access_guess_dumpable(
 }
 
 /*
- * The user namespace of a thread's memory is its own, or one that contains it. The owner of its
- * files, the root of that namespace, tells only whether it is the daemon's. So this returns the
- * outermost candidate.
+ * The index of the outermost namespace that may be the user namespace of the thread's memory. That
+ * is the thread's own or one that contains it; the owner of the thread's files, the root of that
+ * namespace, shows only whether it is the daemon's.
  */
 static unsigned access_memory_ns(const struct subject *s, const struct stat *own)
 {
