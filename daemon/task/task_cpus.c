@@ -69,7 +69,7 @@ int task_check_taken(
 	sched_u64 taker = 0;
 
 	if (syscall(SYS_sched_getaffinity, tid, sizeof(affinity), &affinity) < 0)
-		return 0; /* it has ended, which the load will find */
+		return 0; /* the thread has ended, which the load will find */
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		if (!cpus_has(cpus, cpu) || !cpus_has(&affinity, cpu))
 			continue;

@@ -12,7 +12,7 @@
 #include "daemon/authz/proc.h"
 #include "daemon/task/task_registry_i.h"
 
-/* Finds a thread by its number in the daemon's PID namespace, and checks it. */
+/* Finds a thread by its id in the daemon's PID namespace, and checks it. */
 struct follow_check {
 	struct work work;
 	struct task_registry *reg;
@@ -90,7 +90,7 @@ static void follow_send(struct task_registry *reg, pid_t tid, pid_t other,
 {
 	struct follow_event *ev = calloc(1, sizeof(*ev));
 
-	/* Without memory, a child runs on without being followed. */
+	/* If there is no memory, a child runs on without being followed. */
 	if (!ev) {
 		tracer_cont(reg->shared.tracer, other);
 		return;
@@ -527,7 +527,7 @@ static void follow_handle_exec(struct task_registry *reg, struct task_event *eve
 	if (d)
 		task_detaching_set_tid(reg, d, ev->other);
 	if (!task) {
-		/* A detach by the old id may have come too late. */
+		/* A detach with the old id may have come too late. */
 		tracer_detach(reg->shared.tracer, ev->other);
 		return;
 	}

@@ -248,7 +248,7 @@ static int load_check_threads(
 
 /* --- By a worker */
 
-/* Its worker has unloaded the context again. */
+/* The worker has unloaded the context again. */
 static void load_undone(struct job *own)
 {
 	struct task_load_op *op = container_of(own, struct task_load_op, own);

@@ -48,7 +48,7 @@ int task_load(struct task_registry *reg, struct job *job, struct err *e);
 /* Submits a command for a context that has a task_ctx. */
 void task_submit(struct task_registry *reg, struct job *job);
 
-/* Ends following after @ec was unloaded and its last job has ended. */
+/* Ends following the thread, after @ec was unloaded and its last job has ended. */
 void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
 
 /* Any context on a thread; NULL: none. */

@@ -142,7 +142,7 @@ void requester_unref(struct requester *p);
 void task_ctx_kick(struct task_registry *reg, const struct task_ctx *task);
 /* Schedules one CMD_END: the thread has ended or may not be followed any more. */
 void task_ctx_end(struct task_registry *reg, struct task_ctx *task);
-/* The scheduler has seen the thread end, or revoked it. */
+/* True if the BPF program has seen the thread end, or revoked it. */
 bool task_ctx_is_dead(const struct task_registry *reg, const struct task_ctx *task);
 
 /* Detaches a thread. */
