@@ -44,9 +44,9 @@ int ctxsw_thread_new(
 
 /*
  * Opens the CPU and reserves what @task needs there; @event follows with the outcome in @rc and
- * @err. The ctxsw thread owns the context until then. EBUSY: a
- * register is reserved already; ENXIO: offline; EPERM: no SCHED_FIFO; EIO: the CPU lacks what the
- * PMCs ask for; EAGAIN: the user's budget is spent.
+ * @err. The ctxsw thread owns the context until then. EBUSY: a register is reserved already; ENXIO:
+ * offline; EPERM: no SCHED_FIFO; EIO: the CPU lacks what the PMCs ask for; EAGAIN: the user's
+ * budget is spent.
  */
 struct ctxsw_prepare_req {
 	struct link link;

@@ -14,7 +14,7 @@
 #include "daemon/percpu/thread.h"
 #include "daemon/ctxsw/ctxsw_i.h"
 
-enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is back */
+enum { CTXSW_OFFLINE_MS = 20 }; /* between checks whether the CPU is online again */
 
 /* Charges the user for calibrating, which takes the CPU from all other threads, as switching does.
  */

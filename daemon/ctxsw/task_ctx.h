@@ -116,7 +116,7 @@ struct task_ctx {
 	/* The user's switch budget; NULL: the user is root, which has no limit. */
 	struct switch_budget *budget;
 
-	/* The session thread's own. */
+	/* For the session thread only. */
 	pid_t tid;    /* 0: another thread has this id by now */
 	pid_t tgid;   /* its process */
 	bool process; /* threads of its process are followed */
