@@ -38,8 +38,8 @@ static void liveness_report_late(struct tracer *tr, struct tracee *t)
 }
 
 /*
- * True: @t must be checked again. During an exec, the id of the thread belongs to none for a
- * moment, and the clone event of a parent may be on its way; so one miss proves nothing.
+ * True: @t must be checked again. During an exec, no thread has the id for a moment, and a parent's
+ * clone event may be on its way; so one miss proves nothing.
  */
 static bool liveness_check(struct tracer *tr, struct tracee *t)
 {

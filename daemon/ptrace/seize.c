@@ -123,11 +123,13 @@ static void seize_set_timer(struct tracer *tr, long ns)
 }
 
 /*
+ * Tries to attach to thread @tid. -EAGAIN: cancelled.
+ *
  * A signal whose handler returns restarts the system call, with or without SA_RESTART. So the
- * handler jumps. The signal is unblocked around ptrace() alone, which is one system call: the jump
- * leaves no lock held and nothing half done but the attachment, which tracer_traces() then finds.
- * A handler that changed the saved registers instead would have to know, for each architecture,
- * whether the system call had begun. -EAGAIN: cancelled.
+ * handler jumps. The signal is unblocked only around ptrace(), which is one system call: the jump
+ * leaves no lock held and nothing half done except the attachment, which tracer_traces() then
+ * finds. A handler that changed the saved registers instead would have to know, for each
+ * architecture, whether the system call had begun.
  */
 static int seize_try(struct tracer *tr, pid_t tid, long options)
 {
@@ -386,7 +388,7 @@ static int seize_process(struct tracer *tr, struct tracer_attach *req)
 
 /* Processes that were given up */
 
-/* Whether @tgid was last given up less than @ns ago. */
+/* True if @tgid was last given up less than @ns ago. */
 static bool seize_was_given_up(struct tracer *tr, pid_t tgid, uint64_t ns)
 {
 	struct given_up g;

@@ -155,7 +155,8 @@ static int tracer_open_fds(struct tracer *tr, struct err *e)
 	return 0;
 }
 
-/* With priority inheritance: an ordinary thread may hold the lock while the tracer waits for it. */
+/* The lock has priority inheritance, as an ordinary thread may hold it while the tracer waits for
+ * it. */
 static void tracer_init_lock(struct tracer *tr)
 {
 	pthread_mutexattr_t mutex;
@@ -221,8 +222,8 @@ int tracer_new(const struct tracer_ops *ops, void *arg, struct tracer **out, str
 }
 
 /*
- * The end of its thread detaches all tracees at once, even those that cannot be stopped. The kernel
- * has done so when the thread's id is gone, a little after the thread can be joined.
+ * The end of the tracer's thread detaches all tracees at once, even those that cannot be stopped.
+ * The kernel has done so when the thread's id is gone, a little after the thread can be joined.
  */
 void tracer_free(struct tracer *tr)
 {

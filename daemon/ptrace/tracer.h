@@ -75,7 +75,7 @@ struct tracer_attach {
 	/* The outcome: 0, or -errno with err. */
 	int rc;
 	struct err err;
-	/* The thread is attached, whatever the outcome for others of its process. */
+	/* Whether the thread is attached, regardless of the outcome for others of its process. */
 	bool attached;
 
 	/* Private to the tracer. */

@@ -108,14 +108,14 @@ bool tracer_wait_event(struct tracer *tr, pid_t tid);
 /* Carries out what @t wants, if its state allows. */
 void tracer_apply(struct tracer *tr, struct tracee *t);
 void tracer_detach_now(struct tracer *tr, struct tracee *t);
-/* The kernel has @tid as a tracee of this thread. */
+/* True if the kernel has @tid as a tracee of this thread. */
 bool tracer_traces(pid_t tid);
 
 /* liveness.c */
 
 /* Checks some buckets, if a check is due. */
 void tracer_check_liveness(struct tracer *tr);
-/* SIGCHLD reported the end of @tid, without a report to wait for. */
+/* Call it when SIGCHLD has announced the end of @tid, but there is no report to wait for. */
 void tracer_check_end(struct tracer *tr, pid_t tid);
 
 /* seize.c */
