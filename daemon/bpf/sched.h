@@ -25,7 +25,8 @@
 
 struct sched;
 
-/* Tries sched_open() and one wakeup event, for --check. Same errors; leaves nothing behind. */
+/* Tries sched_open() and one wakeup event, for --check, and leaves nothing behind. Errors: those of
+ * both. */
 int sched_probe(struct err *e);
 
 /*
@@ -43,8 +44,8 @@ struct sched_slot *sched_slot(const struct sched *s, unsigned slot);
 /* Number of followed threads. */
 unsigned sched_followed(const struct sched *s);
 
-/* Slot of the current thread of @cpu; 0: it is not followed. For that CPU's ctxsw thread; for
- * others the answer may be stale. */
+/* Slot of the current thread of @cpu; 0: it is not followed. Only for that CPU's ctxsw thread: on
+ * other threads, the answer may be stale. */
 unsigned sched_here(const struct sched *s, unsigned cpu);
 
 /* Opens the wakeup event of @cpu: a descriptor that polls readable at each wakeup and need not be
@@ -66,7 +67,8 @@ void sched_wakeup_close(struct sched *s, unsigned cpu);
  * come. So after an exec, check whether the slot has the new id, or follow the thread again.
  */
 int sched_follow(struct sched *s, unsigned slot, pid_t tid, struct err *e);
-/* Running outside of @cpumask does not count as uncovered. ENOMEM. */
+/* Sets the CPUs on which the thread is counted: running elsewhere does not count as uncovered.
+ * ENOMEM. */
 int sched_set_cpumask(struct sched *s, unsigned slot, const struct cpus *cpumask, struct err *e);
 /* Checks execs against @requester from now on; the caller has to check earlier ones. ENOMEM. */
 int sched_set_requester(

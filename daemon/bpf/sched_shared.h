@@ -21,7 +21,8 @@ enum {
 	SCHED_SLOTS = 65536, /* threads at a time; slot 0 is never used */
 };
 
-/* SCHED_FIFO priority of ctxsw threads, and the same as task_struct.prio, which counts down. */
+/* SCHED_FIFO priority of ctxsw threads, and the corresponding task_struct.prio, which counts down.
+ */
 enum { SCHED_CTXSW_FIFO = 98, SCHED_CTXSW_PRIO = 99 - SCHED_CTXSW_FIFO };
 
 /* Entries share no cache line, so that writes of one CPU at each context switch do not delay

@@ -96,8 +96,8 @@ struct task_struct {
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
-/* A ctxsw thread that runs later than this after exec is late; it may take as long on a virtual CPU
- * that is not running. */
+/* A ctxsw thread that runs later than this (ns) after an exec is late, which also happens on a
+ * virtual CPU that is not running. */
 #define REVOKED_NS 200000
 
 /* The longest clock tick (ns), with CONFIG_HZ=100. */
