@@ -52,11 +52,11 @@ int grants_copy(const struct grants *from, struct grants *to, struct err *e);
 int grants_apply(
 	struct grants *g, struct slice text, uint64_t now, struct text *changes, struct err *e);
 
-/* The lines that make up the table, or those of one user. */
+/* Prints the lines that make up the table, or only the lines of one user. */
 void grants_show(const struct grants *g, struct text *out);
 void grants_show_user(const struct grants *g, uid_t uid, struct text *out);
 
-/* All CPUs are below @limit. */
+/* True if the CPUs of all grants are below @limit. */
 bool grants_below(const struct grants *g, unsigned limit);
 
 /* Removes grants that have expired. True: there were some. */

@@ -14,8 +14,8 @@
 
 static const char why[] = "it grants rights";
 
-/* The file of @mountpoint: its path with '-' for each slash, and other bytes than letters, digits,
- * '.' and '_' as \xNN, as in the names of systemd's mount units. */
+/* The file name for @mountpoint: its path with '-' for each slash, and bytes except letters,
+ * digits, '.' and '_' as \xNN, as in the names of systemd's mount units. */
 static int grants_file_name(const char *mountpoint, struct text *name, struct err *e)
 {
 	text_printf(name, "grants.");

@@ -13,7 +13,7 @@
 #include "daemon/config/config.h"
 #include "daemon/core/request.h"
 
-/* The groups that rules name, and whether a process has them as supplementary groups. */
+/* The groups that rules name, and whether a process has each as a supplementary group. */
 enum { GROUP_RULES = 2 };
 struct group_answers {
 	unsigned n;

@@ -28,7 +28,7 @@ struct proc_status {
 	char name[64]; /* which the program chooses */
 	pid_t tid, tgid;
 	pid_t parent, tracer;      /* 0: none, or in another PID namespace */
-	pid_t number[PROC_NS_MAX]; /* its tid in each PID namespace, from the daemon's inwards */
+	pid_t number[PROC_NS_MAX]; /* its tid in each PID namespace, beginning with the daemon's */
 	unsigned depth;            /* of number[]; 0: the kernel has no PID namespaces */
 	uid_t uid[PROC_IDS];
 	gid_t gid[PROC_IDS];
@@ -63,8 +63,8 @@ int proc_owner(int dir, struct stat *st, struct err *e);
 /* The thread's user namespace, and all that contain it up to the daemon's. */
 int proc_user_ns(int dir, struct proc_user_ns out[PROC_NS_MAX], unsigned *n, struct err *e);
 
-/* False if @id is certainly not what 0 is mapped to by @map, "uid_map" or "gid_map". Without a
- * mapping of 0, that is the daemon's root. */
+/* False if @map, "uid_map" or "gid_map", certainly does not map 0 to @id. Without a mapping of 0,
+ * it counts as mapped to the daemon's root. */
 bool proc_may_be_root(int dir, const char *map, unsigned id);
 
 /* The thread's id in the daemon's PID namespace, and its name. */
@@ -76,7 +76,8 @@ int proc_is_kernel(int dir, struct err *e);
 /* The thread's CPU time (ns), up to the last tick while it runs; 0: not known. */
 uint64_t proc_runtime(int dir);
 
-/* 0; ESRCH: it will execute nothing in user mode any more, though it may still be visible. */
+/* 0: alive; ESRCH: the thread will execute nothing in user mode any more, though it may still be
+ * visible. */
 int proc_alive(int dir, struct err *e);
 
 /* When the thread began, in ticks (_SC_CLK_TCK) since boot: differs between successive threads with
@@ -88,8 +89,8 @@ bool proc_is_zombie(pid_t tid);
 /* Thread @tid is one of process @pid. */
 bool proc_is_thread_of(pid_t tid, pid_t pid);
 
-/* RLIMIT_MEMLOCK (bytes) of a process; UINT64_MAX: unlimited; 0: unknown. From /proc, as prlimit()
- * of another process takes a capability that the daemon drops. */
+/* RLIMIT_MEMLOCK (bytes) of a process; UINT64_MAX: unlimited; 0: unknown. Read from /proc, as
+ * prlimit() of another process takes a capability that the daemon drops. */
 uint64_t proc_memlock(pid_t pid);
 
 /* True if the thread does not see all processes, as its /proc is, or may be, mounted with hidepid.

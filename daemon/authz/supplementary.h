@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the supplementary groups of a thread: up to 16 ms, so it is for a workqueue. */
+/* Reads the supplementary groups of a thread. As that takes up to 16 ms, it is for a workqueue. */
 #ifndef AUTHZ_SUPPLEMENTARY_H
 #define AUTHZ_SUPPLEMENTARY_H
 

@@ -30,7 +30,7 @@ struct credentials {
 	bool elsewhere;                /* in another user namespace than the daemon */
 	/* Descriptors, until credentials_drop(); -1 after it. */
 	int process;    /* the process's directory in /proc, to notice when tgid is reused */
-	int user_ns_fd; /* keeps the inode number from being reused; -1: the daemon's namespace */
+	int user_ns_fd; /* keeps user_ns from being reused; -1: the daemon's namespace */
 };
 
 /* ESRCH: the thread is gone. */
