@@ -45,7 +45,7 @@ static inline int take_fd(int *fd)
 	return taken;
 }
 
-/* The same for memory, with the type of the pointer. */
+/* Like take_fd(), for memory. The result has the type of the pointer. */
 static inline void *take_ptr_at(void **p)
 {
 	void *taken = *p;

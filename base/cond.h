@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* pthread_cond_timedwait() then takes times of CLOCK_MONOTONIC, which nothing sets. */
+/* Initializes @cond so that pthread_cond_timedwait() uses CLOCK_MONOTONIC, which cannot be set. */
 static inline void cond_init_monotonic(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a member of a structure to the structure, as in the Linux kernel. */
+/* Converts a pointer to a member into a pointer to the structure, as in the Linux kernel. */
 #ifndef BASE_CONTAINER_H
 #define BASE_CONTAINER_H
 

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of users' words, a terminal must not execute any, and none ends the line. */
+/* Replaces unprintable bytes, so that a user's text can neither control a terminal nor end the
+ * line. */
 static void err_make_printable(char *s)
 {
 	for (; *s; s++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An errno with the sentence that explains it, both set at the line that fails. The errno is the
- * result of the caller's system call. The sentence goes to the nearest last_error file, and tells
+ * result of the caller's system call. The sentence goes to the nearest last_error file and tells
  * the user what is wrong and what to do next.
  */
 #ifndef BASE_ERR_H
@@ -12,8 +12,8 @@ struct err {
 	char text[248]; /* one line without a newline, in printable ASCII */
 };
 
-/* Fills @e and returns -@no, for `return err_set(e, EBUSY, "...")`. Any other bytes than those of
- * printable ASCII become '?'. */
+/* Fills @e and returns -@no, for `return err_set(e, EBUSY, "...")`. Bytes that are not printable
+ * ASCII become '?'. */
 int err_set(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Makes @e a copy of @from. Returns -@from->no, for `return err_copy(e, &plan->err)`. */

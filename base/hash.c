@@ -86,7 +86,7 @@ struct hash_node *hash_find_next(const struct hash_node *node)
 	return hash_match(node->next, node->key);
 }
 
-/* FNV-1a. */
+/* The FNV-1a hash. */
 uint64_t hash_string(const char *s)
 {
 	uint64_t key = 0xcbf29ce484222325ULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Doubly linked lists whose links are members of their entries, as in the Linux kernel. A list is a
- * struct list_head that belongs to no entry. The caller locks.
+ * struct list_head that belongs to no entry. Callers must lock.
  */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
@@ -25,7 +25,7 @@ static inline void list_init(struct list_head *l)
 	l->next = l->prev = l;
 }
 
-/* Also tells of an entry whether it is on no list. */
+/* Whether a list is empty, or an entry is on no list. */
 static inline bool list_empty(const struct list_head *l)
 {
 	return l->next == l;
@@ -89,7 +89,7 @@ static inline unsigned list_count(const struct list_head *head)
 	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head);     \
 		pos = list_entry(pos->member.next, __typeof__(*pos), member))
 
-/* The body may remove and free @pos; @following is the entry after it. */
+/* Iterates over a list. The body may remove and free @pos; @following is the entry after it. */
 #define list_for_each_entry_safe(pos, following, head, member)                                     \
 	for (pos = list_entry((head)->next, __typeof__(*pos), member),                             \
 	    following = list_entry(pos->member.next, __typeof__(*pos), member);                    \

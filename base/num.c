@@ -25,7 +25,8 @@ static bool num_all(struct slice s, unsigned base)
 	return s.n;
 }
 
-/* "4300c0" lacks its 0x; "64k", "1e6", "1_000" and words would have to be digits. */
+/* Explains why @s is not a number: "4300c0" lacks its 0x; "64k", "1e6", "1_000" and words have
+ * characters that are not digits. */
 static int num_refuse(struct slice s, struct slice whole, struct err *e)
 {
 	if (!whole.n)

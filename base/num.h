@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers in decimal, or in hexadecimal with 0x. Blanks, a plus sign and leading zeros are refused,
- * so that no one reads 010 as octal. Functions return 0, or -EINVAL (syntax) or -ERANGE with a
- * sentence that quotes the input.
+ * Numbers in decimal, or in hexadecimal with 0x. Blanks, a plus sign and leading zeros are refused;
+ * 010 might be taken for octal. Functions return 0, or -EINVAL (syntax) or -ERANGE with a sentence
+ * that quotes the input.
  */
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
@@ -12,24 +12,23 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-/* The value of a digit in @base, 10 or 16; -1: @c is none. */
+/* The value of the digit @c in @base, 10 or 16; -1: @c is not a digit. */
 int num_digit(char c, unsigned base);
 
 int num_u64(struct slice s, uint64_t *v, struct err *e);
 
-/* A number of @max at most. */
+/* Parses a number that is at most @max. */
 int num_max(struct slice s, uint64_t max, uint64_t *v, struct err *e);
 
-/* A number from @min to @max. */
+/* Parses a number from @min to @max. */
 int num_within(struct slice s, uint64_t min, uint64_t max, uint64_t *v, struct err *e);
 
-/* A 64-bit value. A negative number gives its two's complement. */
+/* Parses a 64-bit value. A negative number gives its two's complement. */
 int num_value(struct slice s, uint64_t *v, struct err *e);
 
 /*
- * Cuts the first range off a list like 0-3,16, with numbers of @max at most. A single number is
- * both
- * @first and @last. An empty list is -EINVAL.
+ * Cuts the first range off a list like 0-3,16, whose numbers are at most @max. A single number is
+ * both @first and @last. An empty list fails with -EINVAL.
  */
 int num_range(struct slice *list, uint64_t max, uint64_t *first, uint64_t *last, struct err *e);
 

@@ -9,10 +9,10 @@
 #include "base/slice.h"
 #include "base/text.h"
 
-/* Adds the numbers of @list to @bits. EINVAL, ERANGE; an empty list is EINVAL. */
+/* Adds the numbers of @list to @bits. EINVAL, ERANGE. An empty list fails with EINVAL. */
 int number_list_parse(struct slice list, uint64_t *bits, unsigned limit, struct err *e);
 
-/* An empty list is "none", which cannot be parsed. */
+/* Prints the numbers in @bits. An empty list is printed as "none", which cannot be parsed. */
 void number_list_print(const uint64_t *bits, unsigned limit, struct text *out);
 
 #endif

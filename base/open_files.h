@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-/* The descriptors that this process may have: RLIMIT_NOFILE. */
+/* The number of descriptors that this process may have: RLIMIT_NOFILE. */
 static inline rlim_t open_files_max(void)
 {
 	struct rlimit limit;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The end of each record, for PERF_EVENTS_SAMPLE_TYPE: see perf_event_open(2). */
+/* The end of each record with PERF_EVENTS_SAMPLE_TYPE: see perf_event_open(2). */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -58,7 +58,8 @@ static pfm_smpl_event_t perf_events_exit(const struct exit_record *x)
 	return (pfm_smpl_event_t){.type = PFM_EVENT_EXIT, .pid = x->pid, .tid = x->tid};
 }
 
-/* The time, and the name, which follows the first @fixed bytes; without it they are the whole. */
+/* Parses the end of a record: the time and the name. The name follows the first @fixed bytes, if
+ * the record has one. */
 static int perf_events_end(struct perf_ring *ring, size_t fixed, pfm_smpl_event_t *ev)
 {
 	size_t size = ring->rec.head.size;

@@ -9,13 +9,13 @@
 #include "base/perf_ring.h"
 #include "perfmonfs/format.h"
 
-/* Of sample_type, what a record of an event ends with; PERF_SAMPLE_IP and _CALLCHAIN add nothing to
- * that. */
+/* The bits of sample_type that determine the end of an event's record. PERF_SAMPLE_IP and
+ * _CALLCHAIN may be set as well; they add nothing there. */
 enum { PERF_EVENTS_SAMPLE_TYPE = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU };
 
 /*
- * Parses the current record of @ring. 1: it is event @ev, whose name is in the record and valid
- * until the next one; 0: it is of another kind; -EINVAL: it is malformed.
+ * Parses the current record of @ring. Returns 1 if it is an event, whose name in @ev is valid until
+ * the next record is taken; 0 if it is of another kind; -EINVAL if it is malformed.
  */
 int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev);
 

@@ -35,7 +35,7 @@ static void perf_ring_copy(const struct perf_ring *r, uint64_t at, void *to, siz
 	memcpy((char *)to + first, r->data, n - first);
 }
 
-/* The start of the next record is unknown. */
+/* Skips everything up to @head, because the start of the next record is unknown. */
 static bool perf_ring_give_up(struct perf_ring *r, uint64_t head)
 {
 	r->malformed++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring buffer of a perf event (perf_event_open(2)). Whatever the ring contains, nothing outside
- * of it is read, and reading it ends.
+ * The ring buffer of a perf event (perf_event_open(2)). Even if the contents are malformed, reading
+ * stays within the ring and ends.
  */
 #ifndef BASE_PERF_RING_H
 #define BASE_PERF_RING_H
@@ -16,12 +16,12 @@ enum { PERF_RING_RECORD_MAX = 8192 };
 struct perf_ring {
 	/* The first page of the mapping; NULL: not mapped. */
 	struct perf_event_mmap_page *page;
-	/* Records, and their room in bytes, a power of 2. */
+	/* The records, and the size of their memory in bytes, a power of 2. */
 	const unsigned char *data;
 	uint64_t size;
 	/* The position up to which records have been read. */
 	uint64_t tail;
-	/* Malformed records. */
+	/* Number of malformed records. */
 	uint64_t malformed;
 	/* The current record in one piece; its head.size was checked. */
 	union {
@@ -44,7 +44,7 @@ static inline uint64_t perf_ring_head(const struct perf_ring *r)
 /* Makes the next record before @head the current one. False: there is none. */
 bool perf_ring_next(struct perf_ring *r, uint64_t head);
 
-/* The kernel may use again the room of the records that were read. */
+/* Lets the kernel reuse the space of the records that were read. */
 static inline void perf_ring_release(struct perf_ring *r)
 {
 	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);

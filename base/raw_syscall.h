@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls without the C library's wrapper. Use them where a worker executes on a CPU with
- * running user-level counters, since these count each instruction of the wrapper. They return the
+ * running user-level counters, which would count each instruction of the wrapper. They return the
  * kernel's result, -errno on failure, and do not change errno.
  */
 #ifndef BASE_RAW_SYSCALL_H

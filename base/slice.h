@@ -18,13 +18,13 @@ struct slice slice_of(const char *str);
 bool slice_is(struct slice s, const char *str);
 bool slice_starts(struct slice s, const char *prefix);
 
-/* Of decimal digits alone; also if empty. */
+/* Whether @s consists of decimal digits only; true if it is empty. */
 bool slice_is_digits(struct slice s);
 
 /* Removes blanks and tabs at both ends. */
 struct slice slice_trim(struct slice s);
 
-/* Cuts off and returns what precedes the first @sep, or all of @s. Removes @sep. */
+/* Cuts off and returns the text before the first @sep, or all of @s. Removes @sep. */
 struct slice slice_cut(struct slice *s, char sep);
 
 /* Cuts off and returns the first word; empty if there is none. Blanks and tabs separate words. */
@@ -32,8 +32,8 @@ struct slice slice_word(struct slice *s);
 
 /*
  * Prepares text that a client wrote: removes a NUL at the end, which some clients send, and then
- * one newline. Returns false if a control character except the tab is left; newlines are allowed if
- * @lines.
+ * one newline. Returns false if it still has a control character except tab; newlines are allowed
+ * if @lines.
  */
 bool slice_text(struct slice *s, bool lines);
 

@@ -31,7 +31,7 @@ void text_printf(struct text *t, const char *fmt, ...)
 	size_t room;
 	int n;
 
-	/* Print into what is allocated, and again if that was too little. */
+	/* Print into the allocated memory, and again if that was too small. */
 	if (!text_reserve(t, 0))
 		return;
 	room = t->room - t->n;

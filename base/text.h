@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A string that grows as text is appended. Calls do not report a lack of memory; text_ok() does, at
- * the end.
+ * A string that grows as text is appended. Only text_ok() reports a lack of memory: call it at the
+ * end.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H

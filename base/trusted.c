@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* The group bits include what access control lists grant to other users. */
+/* The group bits also cover what access control lists grant to other users. */
 bool trusted_is(const struct stat *st, unsigned owners)
 {
 	bool owner = (owners & TRUSTED_ROOT && st->st_uid == 0) ||

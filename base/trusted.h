@@ -11,12 +11,12 @@
 /* Owners to accept, as bits. */
 enum trusted_owner {
 	TRUSTED_ROOT = 1,
-	TRUSTED_SELF = 2, /* the effective user of the daemon */
+	TRUSTED_SELF = 2, /* the daemon's effective user */
 };
 
 /*
  * True if the file belongs to one of @owners and no other user can write it. Pass the result of
- * fstat(): a name may refer to another file a moment later.
+ * fstat(), because a name may refer to another file a moment later.
  */
 bool trusted_is(const struct stat *st, unsigned owners);
 
