@@ -61,7 +61,8 @@ static bool dfl_is_full(const pfm_dfl_smpl_hdr_t *hdr)
 	return hdr->hdr_buf_size - hdr->hdr_cur_offs < hdr->hdr_min_buf_space;
 }
 
-/* Readers of perfmon2's time know no count, so each overflow is a sample unless they ask. */
+/* Writes a sample for each overflow, unless COMPACT is set: programs for perfmon2 do not know
+ * ovfl_count. */
 static void dfl_put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
 {
 	size_t entry = dfl_entry_size(hdr->hdr_buf_flags);
@@ -98,7 +99,8 @@ static int dfl_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *da
 		arg->ovfl_ctrl.reset_ovfl_pmds = 1;
 		return 0;
 	}
-	/* Other PMDs that overflowed at the same time call again; the buffer fills only once. */
+	/* The handler is called again for other PMDs that overflowed at the same time, but the
+	 * buffer becomes full only once. */
 	hdr->hdr_overflows += !was_full;
 	sample_mask_full(&arg->ovfl_ctrl);
 	return 0;

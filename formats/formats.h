@@ -9,7 +9,7 @@
 #define FORMATS_DECLARE(name) extern const pfm_buffer_fmt_t format_##name;
 BUILTIN_FORMATS(FORMATS_DECLARE)
 
-/* All of them, and NULL at the end. */
+/* All built-in formats, with NULL at the end. */
 extern const pfm_buffer_fmt_t *const builtin_formats[];
 
 #endif

@@ -30,8 +30,7 @@ static bool frames_want(uint32_t buf_flags, uint64_t level)
 	return !(buf_flags & PFM_STACK_SMPL_NO_KERNEL);
 }
 
-/* Copies the frames that are wanted, each level with its marker, as far as there is room for them.
- */
+/* Copies up to @max_frames frames of the wanted levels, each level with its marker. */
 static void frames_copy(const pfm_smpl_where_t *where, uint32_t buf_flags, uint32_t max_frames,
 	pfm_stack_smpl_entry_t *e)
 {

@@ -8,16 +8,16 @@
 #include "formats/sample.h"
 #include "perfmonfs/smpl_stack.h"
 
-/* How a user sets the members of pfm_stack_smpl_arg_t. */
+/* The parameters by which users set the members of pfm_stack_smpl_arg_t. */
 extern const pfm_fmt_param_t frames_params[];
 
-/* Whether all but the size is valid. */
+/* Whether all members except the size are valid. */
 bool frames_are_valid(const pfm_stack_smpl_arg_t *arg);
 
 /* Bytes of the largest sample. */
 size_t frames_largest(const pfm_stack_smpl_arg_t *arg);
 
-/* Writes a sample, for as many of the overflows left as possible, and returns its size. */
+/* Writes a sample for as many of the remaining overflows as possible, and returns its size. */
 size_t frames_put(struct sample *s, uint32_t buf_flags, uint32_t max_frames, void *at);
 
 #endif

@@ -24,7 +24,8 @@ static int hist_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 		a->buf_size, sizeof(pfm_hist_smpl_hdr_t), sizeof(pfm_hist_smpl_entry_t));
 }
 
-/* A sixteenth of the slots stays empty, because a search ends at an empty slot. */
+/* Initializes the table. A sixteenth of the slots stays empty, because a search ends at an empty
+ * slot. */
 static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
 {
 	const pfm_hist_smpl_arg_t *a = arg;
@@ -65,7 +66,7 @@ static bool hist_same_key(const pfm_hist_smpl_entry_t *a, const pfm_hist_smpl_en
 	return a->ip == b->ip && a->pid == b->pid && a->set == b->set && a->ovfl_pmd == b->ovfl_pmd;
 }
 
-/* The entry of @key, or the empty one for it; NULL if the table is full. */
+/* The entry of @key, or the empty entry where it belongs; NULL if the table is full. */
 static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *hdr, const pfm_hist_smpl_entry_t *key)
 {
 	pfm_hist_smpl_entry_t *table = sample_at(hdr, sizeof(*hdr));
@@ -116,7 +117,7 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	(void)tstamp;
 	if (!hist_add(hdr, &key))
 		hdr->hdr_dropped += key.weight;
-	/* Once, and only for a PMD that asks for notification. */
+	/* Notify once, and only for a PMD that asks for notification. */
 	if (hdr->hdr_used >= hdr->hdr_notify_at && arg->ovfl_notify && !hdr->hdr_notified) {
 		hdr->hdr_notified = 1;
 		arg->ovfl_ctrl.notify_user = 1;
@@ -125,7 +126,8 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	return 0;
 }
 
-/* A full barrier in both directions, unlike a store. */
+/* Increments hdr_clears. The atomic addition is a full barrier in both directions, unlike a
+ * store. */
 static void hist_count_clear(pfm_hist_smpl_hdr_t *hdr)
 {
 	__atomic_fetch_add(&hdr->hdr_clears, 1, __ATOMIC_ACQ_REL);
@@ -153,7 +155,7 @@ static void hist_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
-/* Entries have no order, so gaps have no place among them. */
+/* Stores the source. Entries have no order, so gaps cannot be placed among them. */
 static void hist_source(void *buf, const pfm_smpl_source_t *source)
 {
 	((pfm_hist_smpl_hdr_t *)buf)->hdr_source = *source;

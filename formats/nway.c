@@ -16,7 +16,7 @@ static size_t nway_parts_offs(const pfm_nway_smpl_arg_t *arg)
 	return sizeof(pfm_nway_smpl_hdr_t) + arg->parts * sizeof(pfm_nway_smpl_part_t);
 }
 
-/* A multiple of 8 bytes, which aligns the entries of each part. */
+/* The size of a part: a multiple of 8 bytes, which aligns the entries of each part. */
 static uint64_t nway_part_size(const pfm_nway_smpl_arg_t *arg)
 {
 	return (arg->buf_size - nway_parts_offs(arg)) / arg->parts & ~7ULL;
@@ -91,8 +91,8 @@ static int nway_init(uint32_t ctx_flags, void *arg, void *buf)
 }
 
 /*
- * Hands the full part to the tool if the next part is free. Otherwise the tool is late. Until its
- * restart, monitoring is masked, or the next sample overwrites the part.
+ * Hands the full part to the tool if the next part is free. Otherwise the tool is late, and until
+ * its restart, monitoring is masked or the next sample overwrites the part.
  */
 static void nway_part_full(pfm_nway_smpl_hdr_t *hdr, pfm_ovfl_ctrl_t *ctrl)
 {
@@ -168,7 +168,7 @@ static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	(void)is_active;
 	nway_free_oldest(hdr);
 	if (nway_current(hdr)->part_state != PFM_NWAY_PART_FILLING) {
-		/* The tool was late and every other part full; the next one is free now. */
+		/* The tool was late and all other parts were full. The next part is free now. */
 		nway_set_state(nway_current(hdr), PFM_NWAY_PART_FULL);
 		nway_begin(hdr, nway_next_index(hdr));
 	}

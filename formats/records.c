@@ -84,7 +84,7 @@ static void records_put_event(
 	records_end(hdr, size);
 }
 
-/* Otherwise, the event is lost. */
+/* Whether there is room for an event of @size bytes. If not, counts it as lost. */
 static bool records_has_room(pfm_correlate_smpl_hdr_t *hdr, size_t size)
 {
 	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
@@ -133,7 +133,7 @@ void records_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV])
 	sample_count_lost(&hdr->hdr_counts_lost, pmds);
 }
 
-/* A gap is an event, too: it is between the samples before and after it. */
+/* Stores the source, and records a gap as an event between the samples before and after it. */
 void records_source(void *buf, const pfm_smpl_source_t *source)
 {
 	const size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_gap_t);

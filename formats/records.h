@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the formats that record events of processes between their samples, as "correlate" does:
- * with its header and its records. */
+/* Shared by the formats that record events of processes between their samples, like "correlate",
+ * with its header and records. */
 #ifndef FORMATS_RECORDS_H
 #define FORMATS_RECORDS_H
 
@@ -9,14 +9,14 @@
 
 /* Writes the head of a record of @size bytes, and returns where the rest goes. */
 void *records_begin(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size);
-/* The record, of @size bytes, is complete. */
+/* Completes the record of @size bytes. */
 void records_end(pfm_correlate_smpl_hdr_t *hdr, size_t size);
 
 /* A fmt_handler; @put records a sample of at most hdr_min_buf_space bytes. */
 int records_handle(pfm_correlate_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t *ctrl,
 	void (*put)(pfm_correlate_smpl_hdr_t *hdr, struct sample *s));
 
-/* The other callbacks of such a format. */
+/* The remaining callbacks of such a format. */
 int records_event(void *buf, const pfm_smpl_event_t *event);
 int records_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 void records_lost(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]);

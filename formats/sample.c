@@ -62,7 +62,7 @@ void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV])
 	sample_publish64(counts_lost, n);
 }
 
-/* The gaps that are told first are of an earlier buffer. */
+/* Gaps in the first @source belong to an earlier buffer, so they do not count. */
 bool sample_set_source(pfm_smpl_source_t *hdr, const pfm_smpl_source_t *source)
 {
 	bool gap = hdr->precise != PFM_SMPL_UNKNOWN && source->gaps > hdr->gaps;

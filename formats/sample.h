@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the formats that record samples as "default" does, with its entry and its body. */
+/* Shared by the formats that record samples like "default", with its entry and body. */
 #ifndef FORMATS_SAMPLE_H
 #define FORMATS_SAMPLE_H
 
@@ -24,19 +24,20 @@ struct sample {
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where);
 
-/* Makes an entry, for @most of the overflows left. */
+/* Makes an entry for up to @most of the remaining overflows. */
 pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most);
 
-/* Writes an entry, for @most of the overflows left, and the body. */
+/* Writes an entry for up to @most of the remaining overflows, and the body. */
 void sample_put(struct sample *s, uint16_t most, void *at);
 
 /* Bytes of the largest sample on a PMU with @num_pmds PMDs. */
 size_t sample_largest(uint32_t num_pmds);
 
-/* A fmt_getsize of arguments that begin with the size, 64 bits. */
+/* A fmt_getsize for arguments that begin with the size, in 64 bits. */
 int sample_getsize(uint32_t ctx_flags, void *arg, size_t *size);
 
-/* Returns 0 if a buffer of @size has room for @overhead and @need bytes, or EINVAL. */
+/* Returns 0 if a buffer of @size bytes has room for @overhead plus @need bytes; otherwise
+ * EINVAL. */
 int sample_check_size(uint64_t size, size_t overhead, size_t need);
 
 /*
@@ -61,11 +62,11 @@ static inline void *sample_at(void *buf, uint64_t offs)
 /* Adds the PMDs in @pmds to the number of lost counts in a header. */
 void sample_count_lost(uint64_t *counts_lost, const uint64_t pmds[PFM_FMT_BV]);
 
-/* Stores @source in a header. Returns true if there has been a gap: later samples are after it. */
+/* Stores @source in a header. Returns true if there was a gap, which all later samples follow. */
 bool sample_set_source(pfm_smpl_source_t *hdr, const pfm_smpl_source_t *source);
 
-/* The hdr_gap of the buffer that follows one with this @gap and @count samples: a gap after the
- * last sample of one is before the first sample of the next. */
+/* The hdr_gap of the buffer after one with this @gap and @count samples: a gap after the last
+ * sample of a buffer is before the first sample of the next. */
 static inline uint32_t sample_next_gap(uint64_t gap, uint64_t count)
 {
 	return gap > count;

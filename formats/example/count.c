@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A sampling format to copy. It counts the overflows of each PMD and notifies after every @every.
+ * A sampling format to copy. It counts the overflows of each PMD and notifies at every @every-th
+ * overflow.
  *
  *	cc -shared -fPIC -O2 -I include -o count.so count.c
  *
