@@ -23,7 +23,7 @@ static int config_read(const char *file, char value[VALUE_MAX])
 	return 0;
 }
 
-/* Turns the errors of the tree into those of the specification. */
+/* Writes @value to @file. Converts errors of the tree to the specification's errors. */
 static int config_write(const char *file, const char *value)
 {
 	int fd = mount_open(file, O_WRONLY | O_CLOEXEC);

@@ -12,7 +12,7 @@
 
 int config_number(const char *file, uint64_t *value);
 int config_set_number(const char *file, uint64_t value);
-/* Values of a version's gid_t that stand for the words "any" and "none". */
+/* The values of a version's gid_t that stand for the words "any" and "none". */
 struct group_words {
 	gid_t any, none;
 };

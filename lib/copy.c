@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory of the caller. A wrong address fails with EFAULT, as in a system call, because the kernel
- * copies. If a seccomp filter forbids that, the library copies, and a wrong address raises SIGSEGV.
+ * Access to the caller's memory. The kernel does the copying, so a wrong address fails with EFAULT,
+ * as in a system call. If a seccomp filter forbids that, the library copies, and a wrong address
+ * raises SIGSEGV.
  */
 #include "lib/lib_i.h"
 
@@ -12,7 +13,8 @@
 enum direction { IN, OUT };
 enum { SMALLEST_PAGE = 4096 };
 
-/* Returns the number of bytes copied, or -1 for EFAULT. The source is const in either direction. */
+/* Returns the number of bytes copied, or -1 for EFAULT. The source is not changed in either
+ * direction. */
 static ssize_t copy_bytes(enum direction d, void *ioc, void *user, size_t size)
 {
 	struct iovec local = {ioc, size}, remote = {user, size};

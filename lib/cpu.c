@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Callers have to run on the CPU that a system-wide context monitors (specification 3.1.7), though
- * the daemon does not need it.
+ * Checks that callers run on the CPU that a system-wide context monitors (specification 3.1.7),
+ * although the daemon does not require it.
  */
 #include "lib/lib_i.h"
 
@@ -24,9 +24,9 @@ bool cpu_check_disabled(void)
 }
 
 /*
- * The cached CPU is out of date if another process has unloaded the context and loaded it
- * elsewhere, so this asks the daemon before it refuses. If the answer is unknown, the command
- * itself fails.
+ * Whether the context is loaded on another CPU. The cached CPU is out of date if another process
+ * has unloaded the context and loaded it elsewhere, so this asks the daemon before it refuses. If
+ * the daemon's answer is unknown, the command itself fails.
  */
 static bool cpu_is_other(const struct ctx_fd *t, bool reads)
 {

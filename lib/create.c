@@ -42,7 +42,7 @@ static int create_open_clone(void)
 
 	if (fd >= 0)
 		return fd;
-	/* A directory without a mount, or the mount of a dead daemon. */
+	/* These mean a directory without a mount, or the mount of a dead daemon. */
 	if (errno == ENOSYS || errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN ||
 		errno == ENAMETOOLONG)
 		return debug_fail(ENOSYS,
@@ -59,7 +59,7 @@ int create_context(struct creation *c)
 	struct ctx_fd t;
 	int fd;
 
-	/* PFM_IOC_SETUP has other flags, which no version of perfmon2 has. */
+	/* PFM_IOC_SETUP has more flags, which no version of perfmon2 has. */
 	if (c->flags & ~allowed)
 		return lib_fail(EINVAL);
 	if (c->arg_size > CREATE_ARG_MAX)

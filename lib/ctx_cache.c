@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hash table that is written without a lock and read at any time, also by signal handlers. A
- * reader uses an entry only if its inode and device are the same before and after reading it. A
+ * A hash table that is written without a lock and may be read at any time, even by signal handlers.
+ * A reader uses an entry only if its inode and device are the same before and after reading it. A
  * mount never uses an inode number twice, so an old entry cannot belong to a new context. If all
- * slots of a new context are in use, it replaces one whose context is gone.
+ * slots for a new context are in use, it replaces one whose context is gone.
  */
 #include "lib/lib_i.h"
 
@@ -61,8 +61,8 @@ static bool ctx_cache_reserve(struct cache_slot *slot, uint64_t inode)
 	return atomic_compare_exchange_strong(&slot->inode, &inode, BEING_WRITTEN);
 }
 
-/* The slot of @inode with the lowest inode number of @least or more, which is the oldest context.
- */
+/* The oldest context among the slots for @inode: the slot with the lowest inode number that is at
+ * least @least. */
 static struct cache_slot *ctx_cache_oldest(uint64_t inode, uint64_t least, uint64_t *found)
 {
 	struct cache_slot *slot = NULL;
@@ -118,7 +118,7 @@ static bool ctx_cache_learn(const struct ctx_fd *t, struct ctx_cache *c)
 	return true;
 }
 
-/* Copies an entry. False: there is none, or none any more. */
+/* Copies an entry. False: there is none, or it is gone. */
 static bool ctx_cache_copy(const struct ctx_fd *t, struct ctx_cache *c)
 {
 	const struct cache_slot *slot = ctx_cache_find(t);
@@ -160,7 +160,7 @@ void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c)
 	atomic_store(&slot->inode, t->inode);
 }
 
-/* Stores one field only: another thread may be storing another one. */
+/* Stores a single field, because another thread may be storing another field. */
 void ctx_cache_set_cpu(const struct ctx_fd *t, int cpu)
 {
 	struct cache_slot *slot = ctx_cache_find(t);

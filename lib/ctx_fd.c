@@ -9,7 +9,8 @@
 #include "lib/debug.h"
 #include "lib/lines.h"
 
-/* AT_STATX_DONT_SYNC: the kernel answers from its inode, without a request to the daemon. */
+/* Uses AT_STATX_DONT_SYNC, so that the kernel answers from its inode, without a request to the
+ * daemon. */
 int ctx_fd_stat(struct ctx_fd *t, int fd)
 {
 	struct statx st;
@@ -32,7 +33,8 @@ int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)
 {
 	int err = errno, rc;
 
-	/* perfmon2's calls never failed with EINTR. The daemon has not started this command. */
+	/* perfmon2's calls never failed with EINTR. After EINTR, the daemon has not started the
+	 * command. */
 	do {
 		rc = ioctl(t->fd, cmd, arg);
 	} while (rc < 0 && errno == EINTR);
@@ -43,7 +45,7 @@ int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg)
 	debug_daemon_refused();
 	if (errno == ENOTTY)
 		errno = EBADF;
-	else if (errno == ERANGE) /* a timeout; perfmon2 has EINVAL */
+	else if (errno == ERANGE) /* the timeout is out of range; perfmon2 has EINVAL */
 		errno = EINVAL;
 	return rc;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Initial-exec: a first use in a signal handler allocates nothing. */
+/* The model is initial-exec so that a first use in a signal handler does not allocate memory. */
 static __thread __attribute__((tls_model("initial-exec"))) struct debug_cause cause;
 
 bool debug_is_on(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PERFMONFS_DEBUG=1: a line on stderr for each call that fails, with the daemon's sentence. Signal
- * handlers make calls, too, so lines are put together without allocating memory. All functions
+ * With PERFMONFS_DEBUG=1, each call that fails prints a line on stderr, with the daemon's sentence.
+ * Signal handlers make calls, too, so lines are composed without allocating memory. All functions
  * preserve errno, except debug_fail().
  */
 #ifndef PERFMONFS_LIB_DEBUG_H
@@ -12,15 +12,15 @@
 /* ---- debug.c ---- */
 bool debug_is_on(void);
 
-/* Why the call that this thread makes is going to fail. */
+/* Why the present call of this thread fails. */
 struct debug_cause {
 	bool daemon_refused; /* the daemon has a sentence */
-	const char *reason;  /* of the library; NULL: none was given */
+	const char *reason;  /* the library's reason; NULL: none was given */
 };
 void debug_daemon_refused(void);
-/* lib_fail() with the reason, for what the library refuses itself. */
+/* Like lib_fail(), with the reason, for errors of the library itself. */
 int debug_fail(int err, const char *reason);
-/* The cause since the last time. */
+/* Returns the cause that was set since the last call, and clears it. */
 struct debug_cause debug_take_cause(void);
 
 struct debug_line {
@@ -29,7 +29,7 @@ struct debug_line {
 };
 /* Begins a line "perfmonfs: @what: ". */
 void debug_begin(struct debug_line *l, const char *what);
-/* Adds @s up to a newline, or as much as there is room for. */
+/* Adds @s up to a newline, truncated if there is too little room. */
 void debug_add(struct debug_line *l, const char *s);
 void debug_end(struct debug_line *l);
 

@@ -5,7 +5,8 @@
 #include "lib/debug.h"
 #include "lib/lines.h"
 
-/* Opens the last_error of the context; if there is none, or none any more, that of the user. */
+/* Opens the last_error of the context or, if the context does not exist or has gone, of the
+ * user. */
 static int debug_open(int fd)
 {
 	char path[48] = "ctx/";

@@ -2,8 +2,8 @@
 /*
  * fcntl(2), for signals at notifications (specification 3.3.7). For a FUSE file, the kernel keeps
  * the owner and the signal, over fork, exec and dup, but it raises no signal and does not keep
- * O_ASYNC. So the library keeps O_ASYNC, and sends all three to the daemon whenever one changes.
- * Other descriptors and other commands go to the C library's fcntl().
+ * O_ASYNC. So the library keeps O_ASYNC, and sends owner, signal and O_ASYNC to the daemon whenever
+ * one of them changes. Other descriptors and other commands go to the C library's fcntl().
  */
 #include "lib/lib_i.h"
 
@@ -23,7 +23,7 @@ int fcntl_api(int fd, int cmd, ...) __asm__("fcntl");
 int fcntl64_api(int fd, int cmd, ...) __asm__("fcntl64");
 
 /*
- * Fills in the owner. The caller itself is 0, because its pid may be that of another process in the
+ * Fills in the owner. The caller itself is 0, because its pid may belong to another process in the
  * daemon's PID namespace.
  */
 static void fcntl_fill_owner(struct pfm_ioc_signal *s, const struct f_owner_ex *owner)
@@ -43,7 +43,7 @@ static int fcntl_fill_signal(int fd, struct pfm_ioc_signal *s)
 	if (sig < 0 || __fcntl(fd, F_GETOWN_EX, &owner) < 0)
 		return -1;
 	if (!owner.pid)
-		return 0; /* no owner, no signal, as in the kernel */
+		return 0; /* without an owner there is no signal, as in the kernel */
 	if (owner.type == F_OWNER_PGRP)
 		return lib_fail(EINVAL);
 	s->sig = sig ? sig : SIGIO;
@@ -101,7 +101,7 @@ static int fcntl_get_flags(const struct ctx_fd *t, const struct ctx_cache *c)
 	return flags < 0 || !c->async ? flags : flags | O_ASYNC;
 }
 
-/* True if F_SETOWN has set a number that is not a process's. The kernel then has no owner. */
+/* True if F_SETOWN was given a number that belongs to no process. The kernel then has no owner. */
 static bool fcntl_has_no_owner(int fd, int cmd, void *arg)
 {
 	struct f_owner_ex owner;
@@ -134,7 +134,7 @@ static int fcntl_set_owner(const struct ctx_fd *t, int cmd, void *arg, const str
 	return lib_fail(err);
 }
 
-/* True if @tid is a thread of the caller other than the first. Preserves errno. */
+/* True if @tid is a thread of the caller, but not its first one. Preserves errno. */
 static bool fcntl_is_own_thread(pid_t tid)
 {
 	int err = errno;
@@ -144,7 +144,8 @@ static bool fcntl_is_own_thread(pid_t tid)
 	return own;
 }
 
-/* F_SETOWN. Kernels with perfmon2 signalled exactly the thread @number, if it was a thread's. */
+/* Executes F_SETOWN. If @number was a thread's tid, kernels with perfmon2 signalled exactly that
+ * thread. */
 static int fcntl_set_owner_number(const struct ctx_fd *t, void *number, const struct ctx_cache *c)
 {
 	struct f_owner_ex thread = {F_OWNER_TID, (pid_t)(intptr_t)number};
@@ -188,7 +189,8 @@ static int fcntl_call(int fd, int cmd, void *arg)
 	return debug_result("fcntl", fd, fcntl_of_context(&t, cmd, arg));
 }
 
-/* The argument, if there is one, is an int or a pointer; both are passed like a pointer. */
+/* The exported fcntl(). The argument, if any, is an int or a pointer; both are passed like a
+ * pointer. */
 API int fcntl_api(int fd, int cmd, ...)
 {
 	va_list ap;

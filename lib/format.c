@@ -9,8 +9,8 @@
 #include "perfmonfs/smpl_dfl.h"
 
 /*
- * The default format in perfmonfs and in kernels with 2.2. Its samples are the same; its argument
- * differs between versions.
+ * The UUIDs of the default format in perfmonfs and in kernels with 2.2. The samples are the same;
+ * the argument differs between versions.
  */
 static const unsigned char default_uuids[][16] = {
 	PFM_DFL_SMPL_UUID,
@@ -46,7 +46,8 @@ void format_from_uuid(const unsigned char uuid[16], struct format *f)
 		format_uuid_print(uuid, f->name);
 }
 
-/* The file with the size of the argument; "" if the mount does not have the format. */
+/* Finds the path of the file with the size of the argument; "" if the mount does not have the
+ * format. */
 static void format_find_size_file(const char *uuid, char *path, size_t size)
 {
 	char *line, *id, *name;

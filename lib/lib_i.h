@@ -2,11 +2,11 @@
 /*
  * Declarations that the files of libperfmonfs share. Calls on an existing context take no lock and
  * allocate no memory, so signal handlers can make them, as they could make perfmon2's system calls.
- * They are no cancellation points either; only reading a message is one, as read(2) is.
+ * They are not cancellation points either, except reading a message, which is one like read(2).
  *
  * "user" is a structure of the caller, in the layout of the version of perfmon2 in use; "ioc" is
- * the same in the layout of perfmonfs/ioctl.h. Unless stated otherwise, functions return 0, or -1
- * with errno.
+ * the same structure in the layout of perfmonfs/ioctl.h. Unless stated otherwise, functions return
+ * 0, or -1 with errno.
  */
 #ifndef PERFMONFS_LIB_LIB_I_H
 #define PERFMONFS_LIB_LIB_I_H
@@ -49,11 +49,11 @@ struct device {
 };
 /* Opens @path below the mount. ENOSYS if there is no mount. */
 int mount_open(const char *path, int flags);
-/* Writes to stderr which mount that is, and which others there are, unless PERFMONFS names it. */
+/* Writes to stderr which mount is used, and which others there are, unless PERFMONFS names one. */
 void mount_tell_choice(void);
-/* The same, below the mount whose device is @d. */
+/* Like mount_open(), below the mount whose device is @d. */
 int mount_open_on(const struct device *d, const char *path, int flags);
-/* Opens @path below the mount to be read by lines_next(). */
+/* Opens @path below the mount for lines_next(). */
 struct lines;
 int mount_open_lines(struct lines *l, const char *path);
 /* Checks that @d is a mount of perfmonfs. EBADF if not; other errors if it is unknown. */
@@ -70,7 +70,7 @@ struct ctx_fd {
  * mount passes; commands on it fail with EBADF.
  */
 int ctx_fd_get(struct ctx_fd *t, int fd);
-/* The same, except that the file may be on any file system. */
+/* Like ctx_fd_get(), except that the file may be on any file system. */
 int ctx_fd_stat(struct ctx_fd *t, int fd);
 /* Executes the ioctl @cmd, again after EINTR. @arg is memory of the caller or of the library. */
 int ctx_fd_command(const struct ctx_fd *t, unsigned long cmd, void *arg);
@@ -85,8 +85,8 @@ bool ctx_fd_is_unloaded(const struct ctx_fd *t);
 int ctx_fd_busy_if_unloaded(const struct ctx_fd *t, int rc);
 /* PFM_IOC_RESTART; EBUSY if the context is unloaded, as in all versions. */
 int ctx_fd_restart(const struct ctx_fd *t);
-/* True if the mount @d has no context @number, or @number is CTX_CACHE_NO_NUMBER. Preserves errno.
- */
+/* True if the mount @d has no context @number, or @number is CTX_CACHE_NO_NUMBER. Preserves
+ * errno. */
 bool ctx_fd_is_gone(const struct device *d, uint64_t number);
 
 /* ---- ctx_cache.c: properties of contexts that this process has used ---- */
@@ -96,8 +96,9 @@ enum ctx_creator { CREATED_ELSEWHERE, CREATED_BY_KERNEL_ABI, CREATED_BY_V06 };
 struct ctx_cache {
 	uint64_t number;   /* name in ctx/, or CTX_CACHE_NO_NUMBER */
 	uint64_t buf_size; /* bytes of the sampling buffer; 0 for none, or if created elsewhere */
-	enum ctx_creator created; /* by which version's call of this process, or of its parent */
-	int cpu;                  /* CPU on which it is loaded, or CTX_CACHE_NO_CPU */
+	/* version of the call of this process, or of its parent, that created it */
+	enum ctx_creator created;
+	int cpu; /* CPU on which it is loaded, or CTX_CACHE_NO_CPU */
 	bool system_wide;
 	bool async; /* O_ASYNC is set: messages raise a signal */
 };
@@ -106,7 +107,8 @@ struct ctx_cache {
  * the mount, or not open for reading), returns false, with the values of an unloaded context.
  */
 bool ctx_cache_get(const struct ctx_fd *t, struct ctx_cache *c);
-/* Gets the properties of a context that a call of this library has created. False: it is none. */
+/* Gets the properties of a context that a call of this library has created. False: it is not such a
+ * context. */
 bool ctx_cache_find_created(const struct ctx_fd *t, struct ctx_cache *c);
 void ctx_cache_add(const struct ctx_fd *t, const struct ctx_cache *c);
 void ctx_cache_set_cpu(const struct ctx_fd *t, int cpu);
@@ -119,11 +121,12 @@ bool ctx_cache_is_system_wide(const struct ctx_fd *t);
 int cpu_current(void);
 /* True if PERFMONFS_ANYCPU=1 lets callers run on any CPU. */
 bool cpu_check_disabled(void);
-/* ctx_fd_get(), and EBUSY if the context is loaded on another CPU than the caller's. */
+/* Like ctx_fd_get(), but fails with EBUSY if the context is loaded on a CPU different from the
+ * caller's. */
 int cpu_get_ctx(struct ctx_fd *t, int fd);
-/* The same, except that a masked context can be read on any CPU (specification 3.1.4). */
+/* Like cpu_get_ctx(), except that a masked context can be read on any CPU (specification 3.1.4). */
 int cpu_get_ctx_to_read(struct ctx_fd *t, int fd);
-/* cpu_get_ctx() and a command without argument. */
+/* Executes cpu_get_ctx() and a command without argument. */
 int cpu_command(int fd, unsigned long cmd);
 
 /* ---- create.c: new contexts ---- */
@@ -144,7 +147,8 @@ int create_hand_out(int fd, void *user, const void *copy, size_t size);
 /* ---- load.c ---- */
 /*
  * Loads on the thread or CPU @target. EINVAL if a system-wide context is not loaded on the caller's
- * CPU. Versions differ in the error if the thread has a context already: it is @taken.
+ * CPU. If the thread already has a context, fails with @taken, because versions differ in that
+ * error.
  */
 int load_context(const struct ctx_fd *t, uint32_t target, uint16_t set, int taken);
 int unload_context(const struct ctx_fd *t);
@@ -152,15 +156,15 @@ int unload_context(const struct ctx_fd *t);
 /* ---- vector.c: commands on a vector of @n elements ---- */
 struct abi_conv;
 /*
- * Checks the size of the whole vector, of which the daemon sees pieces or nothing, against
- * config/arg_size_max of the mount @d. NULL: of the mount that mount_open() chooses. E2BIG.
+ * Checks the size of the whole vector against config/arg_size_max of the mount @d (NULL: of the
+ * mount that mount_open() chooses), since the daemon sees only pieces of it, or nothing. E2BIG.
  */
 int vector_check(const struct device *d, int n, size_t element_size);
-/* Elements have the command's layout. */
+/* Executes @cmd on elements that have the command's layout. */
 int vector_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n);
-/* Elements have the layout of @conv. They are executed in order, a few at a time. */
+/* Executes a command on elements in the layout of @conv, in order, a few at a time. */
 int vector_convert(const struct ctx_fd *t, const struct abi_conv *conv, void *user, int n);
-/* conv->get() of @fd, then vector_convert(). */
+/* Calls conv->get() for @fd, then vector_convert(). */
 int vector_convert_fd(int fd, const struct abi_conv *conv, void *user, int n);
 
 /* ---- format.c: sampling formats of versions that name them by UUID ---- */
@@ -175,8 +179,8 @@ size_t format_arg_size(const struct format *f);
 /* ---- message.c ---- */
 struct pfm_msg;
 /*
- * read(2), except that a context returns one message of @msg_size bytes in the layout of @convert.
- * EINVAL if @size is not a multiple of it.
+ * Like read(2), except that a context returns one message of @msg_size bytes in the layout of
+ * @convert. EINVAL if @size is not a multiple of @msg_size.
  */
 ssize_t message_read(int fd, void *buf, size_t size, size_t msg_size,
 	void (*convert)(int fd, const struct pfm_msg *m, void *user));

@@ -23,7 +23,7 @@ void lines_close(struct lines *l)
 	nocancel_close(l->fd);
 }
 
-/* Reads more. Returns false if the file is at its end or the room is full. */
+/* Reads more. Returns false at the end of the file or if the buffer is full. */
 static bool lines_fill(struct lines *l)
 {
 	ssize_t n;

@@ -2,19 +2,19 @@
 /*
  * A thread reads the counts of its own context by RDPMC (perfmonfs/live.h).
  *
- * Why that gives the thread's counts, on whatever CPU: the page changes only while the thread does
- * not execute this. When it leaves its CPU for another user thread, or gets to another CPU, ctxsw
- * threads save the context and restore it before the thread goes on, and both add to seq, so that a
- * reading which began before is repeated, wherever RDPMC stood in it. That goes for commands, too:
- * the ctxsw thread of this CPU executes them, and preempts this thread. If the context stayed in
- * the registers, seq is the same, and so are counters and CPU: what ran meanwhile was the idle task
- * or kernel threads, and nothing of that is counted.
+ * The result is the thread's counts on any CPU, because the page changes only while the thread is
+ * not executing this code. When the thread is switched out for another user thread, or moves to
+ * another CPU, ctxsw threads save the context and restore it before the thread goes on. Both
+ * increment seq, so a reading that began before is repeated, regardless of where in it RDPMC was.
+ * The same goes for commands: the ctxsw thread of this CPU executes them and preempts this thread.
+ * If the context stayed in the registers, seq, counters and CPU are unchanged: only the idle task
+ * or kernel threads ran meanwhile, and they are not counted.
  *
- * It is not so where a ctxsw thread is late, or the thread is on a CPU that has no register for it.
- * The count is lost then, and the daemon finds that out later. Meanwhile the page is that of
- * another CPU, or not active, which is looked for before and after RDPMC.
- * A thread that is moved there and back between the two gets a wrong count, which is lost all the
- * same: reading the PMD says so.
+ * This fails if a ctxsw thread is late, or if the thread is on a CPU that has no register for it.
+ * Then the count is lost, and the daemon finds that out later. Meanwhile the page names another CPU
+ * or is not active, which is checked before and after RDPMC. A thread that is moved to such a CPU
+ * and back between these checks gets a wrong count, but that count is lost as well, so reading the
+ * PMD fails.
  */
 #include "perfmonfs/live.h"
 
@@ -31,11 +31,11 @@
 
 enum { LIVE_EVENT_PAGE = 4096 };
 
-/* The page of a perf event of this process; NULL: it has none. */
+/* The mapped page of a perf event of this process; NULL: it has none. */
 static void *live_event;
 static pthread_once_t live_once = PTHREAD_ONCE_INIT;
 
-/* The kernel does not map it in a child. */
+/* Runs in a child, where the kernel does not map the page. */
 static void live_forked(void)
 {
 	__atomic_store_n(&live_event, NULL, __ATOMIC_RELAXED);
@@ -51,7 +51,8 @@ static bool live_event_permits(const struct perf_event_mmap_page *page)
 	return page->cap_user_rdpmc;
 }
 
-/* Returns NULL, or a page, or MAP_FAILED with errno. @fd is open. */
+/* Maps the page of the event @fd. MAP_FAILED with errno; EPERM if the kernel does not permit
+ * RDPMC. */
 static void *live_map_event(int fd)
 {
 	void *page = mmap(NULL, LIVE_EVENT_PAGE, PROT_READ, MAP_SHARED, fd, 0);
@@ -64,7 +65,7 @@ static void *live_map_event(int fd)
 }
 
 struct live_opening {
-	void *page; /* MAP_FAILED: there is none, for @no */
+	void *page; /* MAP_FAILED: there is none, because of errno @no */
 	int no;
 };
 
@@ -89,8 +90,8 @@ static void *live_open_event(void *arg)
 }
 
 /*
- * The event is that of a thread that ends: the kernel would write to the global control at each
- * switch of a thread that has one, even if it is disabled. The mapping, which is all that counts,
+ * Opens the event in a thread that ends at once, because the kernel writes to the global control at
+ * each switch of a thread that has an event, even a disabled one. Only the mapping matters, and it
  * outlives both the thread and the descriptor.
  */
 static int live_open_in_thread(struct live_opening *o)
@@ -100,7 +101,8 @@ static int live_open_in_thread(struct live_opening *o)
 	int no;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's threads */
+	/* signals must go to the program's own threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	no = pthread_create(&thread, NULL, live_open_event, o);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return no ? no : pthread_join(thread, NULL);
@@ -118,7 +120,7 @@ API int pfm_live_permit(void)
 	no = live_open_in_thread(&o);
 	if (no || o.page == MAP_FAILED)
 		return lib_fail(no ? no : o.no);
-	/* Another thread was first. */
+	/* Another thread may have been faster. */
 	if (!__atomic_compare_exchange_n(
 		    &live_event, &none, o.page, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		munmap(o.page, LIVE_EVENT_PAGE);

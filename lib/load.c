@@ -42,8 +42,8 @@ static bool load_is_busy(int rc)
 }
 
 /*
- * perfmon2's clients trace the thread and stop it before they load. Then the daemon cannot use
- * ptrace, and loads without it.
+ * Loads on a thread. perfmon2's clients trace the thread and stop it before they load, so the
+ * daemon cannot use ptrace and loads without it.
  */
 static int load_on_thread(const struct ctx_fd *t, struct pfm_ioc_load *load, int taken)
 {
@@ -52,13 +52,14 @@ static int load_on_thread(const struct ctx_fd *t, struct pfm_ioc_load *load, int
 	if (load_is_busy(rc) && !load->flags && load_is_traced(load->target)) {
 		load->flags = PFM_IOC_LOADFL_UNTRACED;
 		rc = ctx_fd_command(t, PFM_IOC_LOAD, load);
-		if (rc < 0 && errno == EINVAL) /* the context needs ptrace */
+		if (rc < 0 && errno == EINVAL) /* EINVAL: the context needs ptrace */
 			return lib_fail(EBUSY);
 	}
 	return load_is_busy(rc) && (load->flags & PFM_IOC_LOADFL_TAKEN) ? lib_fail(taken) : rc;
 }
 
-/* False if the type of the context is unknown; then the daemon checks the target. */
+/* Whether the context is for threads. False also if its type is unknown; the daemon then checks the
+ * target. */
 static bool load_is_for_threads(const struct ctx_fd *t)
 {
 	struct ctx_cache c;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * mmap(2) of sampling buffers, with the errors of the specification (3.5.4) and of kernels. A FUSE
- * file cannot refuse a mapping itself: where the kernel passes mappings on to the daemon's memory,
- * a writable one would show other processes that share the descriptor what was written. Contexts
- * that another program has created, other descriptors and other memory go to the kernel.
+ * file cannot refuse a mapping: where the kernel passes mappings through to the daemon's memory,
+ * writes to a writable mapping would be visible to other processes that share the descriptor. Calls
+ * for contexts that another program has created, for other descriptors and for other memory go to
+ * the kernel.
  */
 #include "lib/lib_i.h"
 
@@ -64,15 +65,16 @@ static size_t mmap_pages(uint64_t bytes)
 	return (size_t)((bytes + page - 1) / page);
 }
 
-/* What no version allows. */
+/* Whether no version allows the mapping. */
 static bool mmap_is_wrong(const struct ctx_cache *c, size_t size, int prot, int64_t offset)
 {
 	return (prot & PROT_WRITE) || offset || !c->buf_size ||
 	       mmap_pages(size) > mmap_pages(c->buf_size);
 }
 
-/* What the specification does not allow besides. It also excludes MAP_PRIVATE, which is all that
- * there is where the kernel cannot pass mappings on. */
+/* Whether the specification forbids a mapping that later versions allow. It also excludes
+ * MAP_PRIVATE, which is accepted here, because no other mapping is possible if the kernel cannot
+ * pass mappings through. */
 static bool mmap_is_against_v06(
 	const struct ctx_fd *t, const struct ctx_cache *c, size_t size, int prot, int flags)
 {

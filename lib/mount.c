@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * PERFMONFS names the mount. Without it, it is the first mount of the type fuse.perfmonfs in
- * /proc/self/mountinfo that belongs to root or to the caller, since any user can mount a file
- * system of that type. The table is read line by line, to need little stack in signal handlers.
+ * The variable PERFMONFS names the mount. Without it, the library uses the first mount of type
+ * fuse.perfmonfs in /proc/self/mountinfo that belongs to root or to the caller, since any user can
+ * mount a file system of that type. The table is read line by line, because signal handlers have
+ * little stack.
  */
 #include "lib/lib_i.h"
 
@@ -23,10 +24,10 @@ struct mountpoint {
 	struct device device;
 	char *root;
 	char *path;
-	uid_t owner; /* user_id= of the mount */
+	uid_t owner; /* user_id= option of the mount */
 };
 
-/* The owner in the file system's options; -1 if there is none. */
+/* The owner according to the file system's options; -1 if there is none. */
 static uid_t mount_owner(const char *options)
 {
 	static const char key[] = "user_id=";
@@ -91,7 +92,8 @@ static bool mount_next(struct lines *l, struct mountpoint *m)
 	return false;
 }
 
-/* ENOSYS if the process cannot see the table, and so no mount. Other errors are passed on. */
+/* Opens the mount table. ENOSYS if the process cannot see it, and thus no mount. Other errors are
+ * passed on. */
 static int mount_open_table(struct lines *l)
 {
 	if (lines_open(l, mountinfo) == 0)
@@ -99,15 +101,15 @@ static int mount_open_table(struct lines *l)
 	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? lib_fail(ENOSYS) : -1;
 }
 
-/* A set-user-ID program trusts only root's mounts. */
+/* Whether the program trusts @m. A set-user-ID program trusts only root's mounts. */
 static bool mount_is_trusted(const struct mountpoint *m)
 {
 	return m->owner == 0 || (m->owner == geteuid() && !getauxval(AT_SECURE));
 }
 
 /*
- * The path of the mount whose device is @wanted, or with NULL of the first trusted mount. It is in
- * the buffer of @l. NULL with errno: ENOSYS if there is none.
+ * The path of the mount whose device is @wanted; if @wanted is NULL, of the first trusted mount.
+ * The path is in the buffer of @l. NULL with errno: ENOSYS if there is none.
  */
 static const char *mount_find(struct lines *l, const struct device *wanted)
 {
@@ -128,7 +130,8 @@ static const char *mount_find(struct lines *l, const struct device *wanted)
 	return m.path;
 }
 
-/* Builds the path in @room, where @mount may be: the stack of a signal handler may be small. */
+/* Builds the path in @room, which may contain @mount already, because the stack of a signal handler
+ * may be small. */
 static int mount_open_below(char room[LINES_ROOM], const char *mount, const char *path, int flags)
 {
 	size_t dir = strlen(mount), size = strlen(path) + 1;
@@ -141,7 +144,7 @@ static int mount_open_below(char room[LINES_ROOM], const char *mount, const char
 	return nocancel_open(room, flags);
 }
 
-/* Tells which of several mounts is taken. It is the first, in the order of the table. */
+/* Reports which of several mounts is used: the first one in the order of the table. */
 void mount_tell_choice(void)
 {
 	const char *mount = secure_getenv("PERFMONFS");
@@ -190,7 +193,7 @@ int mount_open_on(const struct device *d, const char *path, int flags)
 
 int mount_check(const struct device *d)
 {
-	/* The last device that passed, times 2 plus 1, so that no device equals 0. */
+	/* The last device that passed the check, times 2 plus 1, so that no device equals 0. */
 	static _Atomic uint64_t last;
 	uint64_t wanted = ((uint64_t)d->major << 32 | d->minor) << 1 | 1;
 	struct mountpoint m;

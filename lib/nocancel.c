@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * System calls that are no cancellation points. perfmon2's calls were none, and a thread cancelled
+ * System calls that are not cancellation points. perfmon2's calls were not, and a thread cancelled
  * in one of these would leak descriptors.
  */
 #include "lib/lib_i.h"

@@ -27,7 +27,7 @@ static int perfmonctl_copy_arg(const struct format *f, const void *user, void *t
 		return copy_in(to, user, size);
 	if (copy_in(&arg, user, sizeof(arg)) < 0)
 		return -1;
-	/* Other flags are not the specification's (3.6.2). */
+	/* The specification has no other flags (3.6.2). */
 	if (arg.buf_flags & ~(uint32_t)(PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR))
 		return lib_fail(EINVAL);
 	dfl->buf_size = arg.buf_size;

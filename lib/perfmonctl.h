@@ -15,7 +15,8 @@
  */
 int perfmonctl_create(uint32_t flags, const unsigned char uuid[16], const void *arg, bool v06,
 	uint64_t *buf_size);
-/* @load and @start begin alike in both versions; the rest is not used. */
+/* Loads the context on the target in @load. @load, like @start below, begins with the same fields
+ * in both versions; the rest is not used. */
 int perfmonctl_load(const struct ctx_fd *t, const void *load);
 /* Starts in the set of the structure @start (@n is 1), or in the active one (NULL and 0). */
 int perfmonctl_start(const struct ctx_fd *t, const void *start, int n);

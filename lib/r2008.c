@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The revision of July 2008: other flags, sizes instead of counts, arguments instead of structures.
+ * The revision of July 2008: different flags, sizes instead of counts, arguments instead of
+ * structures.
  */
 #include "lib/lib_i.h"
 
@@ -67,7 +68,8 @@ API int pfm_create_context(int flags, ...)
 	return debug_result("pfm_create_context", -1, rc);
 }
 
-/* How many r2008_count; -1: it is not a number of them. */
+/* The number of elements in @size bytes. -1 with errno: EINVAL if it is not a whole number, E2BIG
+ * if it is too large. */
 static int r2008_count(size_t size, size_t element)
 {
 	if (size % element)
@@ -118,7 +120,8 @@ API int pfm_write_pmcs(int fd, struct pfarg_pmc *pmcs, size_t size)
 	return debug_result("pfm_write_pmcs", fd, r2008_vector(fd, &r2008_write_pmcs, pmcs, size));
 }
 
-/* Fields of PFM_PMDFL_SMPL and PFM_PMDFL_SWITCH count only if their flag is set. */
+/* Converts a PMD. Fields that belong to PFM_PMDFL_SMPL and PFM_PMDFL_SWITCH are used only if their
+ * flag is set. */
 static void r2008_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
@@ -156,7 +159,7 @@ API int pfm_write_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
 	return debug_result("pfm_write_pmds", fd, r2008_vector(fd, &r2008_write_pmds, pmds, size));
 }
 
-/* The layout is that of the command. */
+/* The layout is the same as the command's. */
 _Static_assert(sizeof(pfarg_pmd_t) == sizeof(struct pfm_ioc_pmd), "");
 
 API int pfm_read_pmds(int fd, struct pfarg_pmd *pmds, size_t size)
@@ -246,7 +249,7 @@ API int pfm_stop(int fd, int flags, ...)
 _Static_assert(sizeof(pfarg_setdesc_t) == sizeof(struct pfm_ioc_setdesc), "");
 _Static_assert(sizeof(pfarg_setinfo_t) == sizeof(struct pfm_ioc_setinfo), "");
 
-/* An existing set keeps its registers (section 10h). */
+/* Converts a set. An existing set keeps its registers (section 10h). */
 static void r2008_setdesc_in(const void *user, void *ioc)
 {
 	abi_setdesc_in(user, ioc);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions of programs. Each thread counts itself by a context of its own, from its first region to
- * its end. What a region adds is in memory that pfm shares, which is written before the counts of
- * its begin are read, so that it costs the region no page faults.
+ * Regions of programs. Each thread counts itself with its own context, from its first region until
+ * it ends. The counts of regions are in memory shared with pfm. That memory is written before the
+ * counts at the begin of a region are read, so it causes no page faults inside the region.
  */
 #include "perfmonfs/region.h"
 
@@ -19,15 +19,15 @@
 
 /* NULL: the program does not run under pfm stat --regions. */
 static struct pfm_region_table *region_table;
-static int region_table_errno; /* it does, but the table cannot be used */
+static int region_table_errno; /* why the table cannot be used, if the program runs under pfm */
 static pthread_once_t region_once = PTHREAD_ONCE_INIT;
-static pthread_key_t region_key; /* whose destructor ends the thread's context */
+static pthread_key_t region_key; /* its destructor ends the thread's context */
 
 static __thread struct region_self {
-	struct pfm_region_thread *thread; /* NULL: it has no regions yet */
+	struct pfm_region_thread *thread; /* NULL: the thread has no regions yet */
 	struct region_ctx ctx;
 	int failed;   /* errno with which the thread cannot be counted */
-	bool warming; /* region_warm() calls: its region has no name */
+	bool warming; /* region_warm() is the caller, whose region has no name */
 } region_self;
 
 static uint64_t region_now(void)
@@ -40,7 +40,7 @@ static uint64_t region_now(void)
 
 /* --- The end of a thread, and of the process */
 
-/* RDPMC does not see that a count is lost: another program may have taken the counter. */
+/* Checks for lost counts, which RDPMC does not see: another program may have taken the counter. */
 static void region_check(struct region_self *self)
 {
 	uint64_t counts[PFM_REGION_PMDS];
@@ -53,7 +53,7 @@ static void region_check(struct region_self *self)
 		self->thread->regions[i].loss = loss;
 }
 
-/* Another thread may take this over. */
+/* Gives @thread up, so that another thread may take it over. */
 static void region_abandon(struct pfm_region_thread *thread)
 {
 	for (uint32_t i = 0; i < thread->used; i++) {
@@ -75,13 +75,14 @@ static void region_release(void *arg)
 	self->thread = NULL;
 }
 
-/* exit() runs no destructors of the thread that calls it. */
+/* Ends the context of the thread that calls exit(): exit() does not run that thread's
+ * destructors. */
 __attribute__((destructor)) static void region_exit(void)
 {
 	region_release(&region_self);
 }
 
-/* What the parent counts is no matter of its child, which begins with no regions. */
+/* Runs in a child, which does not continue its parent's counts and begins without regions. */
 static void region_forked(void)
 {
 	if (region_self.thread)
@@ -138,7 +139,7 @@ static struct pfm_region_thread *region_take(void)
 	return NULL;
 }
 
-/* The first failure of all is what pfm shows. Returns -1 with its errno. */
+/* Reports a failure. pfm shows only the first one of the program. Returns -1 with its errno. */
 static int region_tell(const struct pfm_region_loss *loss)
 {
 	if (!__atomic_exchange_n(&region_table->failing, 1, __ATOMIC_RELAXED)) {
@@ -148,7 +149,7 @@ static int region_tell(const struct pfm_region_loss *loss)
 	return lib_fail((int)loss->no);
 }
 
-/* Causes the page faults of all that a region uses: its memory, and the code. */
+/* Causes all page faults that a region would cause, in its memory and in code. */
 static void region_warm(struct region_self *self)
 {
 	struct pfm_region_thread *thread = self->thread;

@@ -71,14 +71,15 @@ static int region_ctx_start(const struct region_ctx *c)
 	return ioctl(c->fd, PFM_IOC_LOAD, &load) < 0 ? -1 : ioctl(c->fd, PFM_IOC_START);
 }
 
-/* RDPMC reads all that have one of these flags. */
+/* The PFM_LIVE_* flags, one of which a PMD must have to be read by RDPMC. */
 static uint8_t region_ctx_permit(const struct pfm_region_table *t)
 {
 	return t->live && pfm_live_permit() == 0 ? PFM_LIVE_RDPMC | PFM_LIVE_MAPPED
 						 : PFM_LIVE_RDPMC;
 }
 
-/* Where RDPMC cannot read all of the PMDs, the page is of no use: it is as old as the last poll. */
+/* Finds the PMDs in the page. False: RDPMC cannot read all of them, so the page is useless: its
+ * counts are as old as the last poll. */
 static bool region_ctx_index(struct region_ctx *c, const struct pfm_region_table *t, uint8_t rdpmc)
 {
 	for (uint32_t i = 0; i < t->npmds; i++) {
@@ -113,7 +114,7 @@ static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *
 int region_ctx_open(
 	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss)
 {
-	uint8_t rdpmc = region_ctx_permit(t); /* before the registers are the context's */
+	uint8_t rdpmc = region_ctx_permit(t); /* called before the context has the registers */
 	int no;
 
 	*c = (struct region_ctx){.fd = -1};
@@ -158,5 +159,5 @@ int region_ctx_read(const struct region_ctx *c, const struct pfm_region_table *t
 {
 	if (c->page && pfm_live_read_thread(c->page, t->npmds, c->index, counts) == 0)
 		return 0;
-	return region_ctx_read_checked(c, t, counts); /* it knows why */
+	return region_ctx_read_checked(c, t, counts); /* this finds the reason */
 }

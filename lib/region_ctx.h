@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The context by which a thread counts itself while it is in regions. */
+/* The context with which a thread counts itself while it is in regions. */
 #ifndef PERFMONFS_LIB_REGION_CTX_H
 #define PERFMONFS_LIB_REGION_CTX_H
 
@@ -12,23 +12,23 @@ struct region_ctx {
 	int fd;                         /* an open clone; -1: none */
 	uint64_t number;                /* its name in ctx/ */
 	const struct pfm_live *page;    /* NULL: counts are read by system calls */
-	uint8_t index[PFM_REGION_PMDS]; /* of each PMD in @page */
+	uint8_t index[PFM_REGION_PMDS]; /* index in @page of each PMD */
 };
 
 /* Loads a context on the calling thread and starts it. -1 with errno; @loss has the sentence. */
 int region_ctx_open(
 	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss);
 
-/* Reads all counts; by the live page if RDPMC can read them now. -1 with errno: EIO, ENXIO: lost.
- */
+/* Reads all counts, from the live page if RDPMC can read them now. -1 with errno; EIO, ENXIO: a
+ * count is lost. */
 int region_ctx_read(
 	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[]);
 
-/* The same, by a system call, which knows of each loss. */
+/* Like region_ctx_read(), by a system call, which detects every loss. */
 int region_ctx_read_checked(
 	const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[]);
 
-/* Why the last command has failed, with @no. */
+/* Sets @loss to the reason why the last command failed with errno @no. */
 void region_ctx_loss(const struct region_ctx *c, const struct pfm_region_table *t, int no,
 	struct pfm_region_loss *loss);
 

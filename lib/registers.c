@@ -21,7 +21,7 @@ static uint16_t registers_type(const char *word)
 	return PFM_REG_TYPE_NONE;
 }
 
-/* A line begins with: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK. */
+/* Lines begin with: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK. */
 bool registers_next(struct lines *l, struct reg_info *r)
 {
 	char *line = lines_next(l), *word[6];

@@ -11,7 +11,7 @@
 struct reg_info {
 	unsigned num;  /* logical number */
 	uint16_t type; /* PFM_REG_TYPE_* of perfmon/perfmon_v06.h */
-	uint64_t addr; /* its address or index */
+	uint64_t addr; /* address or index of the register */
 	uint64_t def;  /* value after a reset */
 	uint64_t rsvd; /* mask of reserved bits */
 };

@@ -28,7 +28,8 @@ static int v06_create(int fd, int cmd, void *arg, int n)
 	return create_hand_out(ctx.ctx_fd, arg, &ctx, sizeof(ctx));
 }
 
-/* If the context is unloaded, the error is that of "cannot be executed at this time", EBUSY. */
+/* Executes PFM_START. An unloaded context fails with EBUSY, the error for "cannot be executed at
+ * this time". */
 static int v06_start(int fd, int cmd, void *arg, int n)
 {
 	struct ctx_fd t;

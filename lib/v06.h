@@ -3,7 +3,7 @@
 #ifndef PERFMONFS_LIB_V06_H
 #define PERFMONFS_LIB_V06_H
 
-/* Write, read, create, delete, get information on @n registers or sets. */
+/* Writes, reads, creates, deletes or gets information on @n registers or sets. */
 int v06_vector(int fd, int cmd, void *arg, int n);
 /* PFM_GETINFO_PMCS and PFM_GETINFO_PMDS. They need no context. */
 int v06_getinfo_registers(int fd, int cmd, void *arg, int n);

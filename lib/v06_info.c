@@ -56,7 +56,7 @@ int v06_getinfo_registers(int fd, int cmd, void *arg, int n)
 
 static const struct group_words words = {PFM_GROUP_ANY, PFM_GROUP_NONE};
 
-/* The properties that can be set. */
+/* Reads the properties that can be set. */
 static int v06_read_properties(pfarg_config_t *cf)
 {
 	uint64_t arg, buf;
@@ -71,7 +71,7 @@ static int v06_read_properties(pfarg_config_t *cf)
 	return 0;
 }
 
-/* Up to the first that the daemon refuses. */
+/* Writes the properties up to the first one that the daemon refuses. */
 static int v06_write_properties(const pfarg_config_t *cf)
 {
 	if (config_set_number("config/arg_size_max", cf->cf_arg_size_max) < 0 ||
@@ -81,7 +81,7 @@ static int v06_write_properties(const pfarg_config_t *cf)
 	return config_set_group("config/thread_group", &words, cf->cf_thread_gid);
 }
 
-/* All or nothing: what was set before an error is set back. */
+/* Sets all properties or none: after an error, the properties set before it are restored. */
 int v06_set_config(int fd, int cmd, void *arg, int n)
 {
 	pfarg_config_t cf, old;

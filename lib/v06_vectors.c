@@ -25,7 +25,8 @@ static void v06_pmc_to(const void *user, void *ioc)
 	to->smpl_eventid = from->reg_smpl_eventid;
 }
 
-/* PMDs have no flags: notification and the like are written with the PMC that controls them. */
+/* Converts a PMD. PMDs have no flags: notification and related fields are written with the PMC that
+ * controls the PMD. */
 static void v06_pmd_to(const void *user, void *ioc)
 {
 	const pfarg_pmd_t *from = user;
@@ -73,7 +74,7 @@ static struct timespec v06_timespec(uint64_t ns)
 	return ts;
 }
 
-/* Nanoseconds; 0, which the daemon refuses for a timeout, if @ts is invalid. */
+/* Converts @ts to nanoseconds. An invalid @ts gives 0, which the daemon refuses as a timeout. */
 static uint64_t v06_nanoseconds(const struct timespec *ts)
 {
 	if (ts->tv_sec < 0 || ts->tv_sec > INT32_MAX || ts->tv_nsec < 0 ||
@@ -103,8 +104,9 @@ static void v06_setdesc_from(const void *ioc, void *user)
 }
 
 /*
- * Only the id is used. Flags that do not exist are refused (2.3.7); those of sets are not, so that
- * a program can use the structure of another command, or of the last PFM_GETINFO_EVTSETS, again.
+ * Converts a set, using only its id. Undefined flags are refused (2.3.7), but set flags are
+ * accepted, so that a program can reuse the structure of another command or of the last
+ * PFM_GETINFO_EVTSETS.
  */
 static void v06_set_id_to(const void *user, void *ioc)
 {
@@ -148,7 +150,7 @@ static const struct abi_conv vectors[] = {
 		v06_set_id_to, v06_setinfo_from},
 };
 
-/* The specification requires one element at least, and has EFAULT for too many. */
+/* The specification requires at least one element, and fails with EFAULT for too many. */
 int v06_vector(int fd, int cmd, void *arg, int n)
 {
 	const struct abi_conv *conv = &vectors[cmd];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The calls of perfmon2 2.6 to 2.81. Structures have the layout of the commands, but kernels did
- * not look at reserved fields, where the daemon requires 0. So they are left out.
+ * The calls of perfmon2 2.6 to 2.81. Structures have the layout of the commands, but kernels
+ * ignored reserved fields, which the daemon requires to be 0. So reserved fields are not passed.
  */
 #include "lib/lib_i.h"
 
@@ -86,7 +86,7 @@ API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 	return debug_result("pfm_write_pmcs", fd, v2_convert(fd, &v2_write_pmcs, pmcs, count));
 }
 
-/* Refuses flags that the command has, but not these versions. */
+/* Converts a PMD. Refuses flags that the command has but these versions do not. */
 static void v2_pmd_to(const void *user, void *ioc)
 {
 	struct pfm_ioc_pmd *to = ioc;

@@ -131,7 +131,7 @@ static int v20_vector(int fd, int cmd, void *arg, int n)
 	return vector_convert_fd(fd, &vectors[cmd], arg, n);
 }
 
-/* Start, stop, restart, unload. */
+/* Executes start, stop, restart or unload. */
 static int v20_control(int fd, int cmd, void *arg, int n)
 {
 	struct ctx_fd t;

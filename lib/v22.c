@@ -12,7 +12,7 @@
 
 enum { NS_PER_US = 1000 };
 
-/* Rounds up; the largest value if it does not fit. */
+/* Converts to microseconds, rounding up; returns the largest value if the result does not fit. */
 static uint32_t v22_microseconds(uint64_t ns)
 {
 	uint64_t us = ns / NS_PER_US + (ns % NS_PER_US != 0);

@@ -20,9 +20,9 @@ int vector_pass(const struct ctx_fd *t, unsigned long cmd, void *elements, int n
 
 /*
  * Elements are written back after an error, too, since their flags show which one was wrong.
- * Unchanged ones are not written, because they may be constants. A call takes few at a time,
- * because the stack may be that of a signal handler. Before it executes the first, it checks that
- * it can read all.
+ * Unchanged elements are not written, because they may be constants. A call processes a few
+ * elements at a time, because a signal handler may have a small stack. Before it executes the first
+ * one, it checks that all are readable.
  */
 enum { AT_A_TIME = 8, ELEMENT_MAX = 208 };
 
@@ -72,7 +72,8 @@ static int vector_execute(
 
 enum { ALWAYS_ALLOWED = 4096 }; /* bytes; the lower limit of config/arg_size_max */
 
-/* If the limit is unknown, the daemon checks each piece of the vector that it receives. */
+/* Whether @size is within the limit. If the limit is unknown, the daemon checks each piece of the
+ * vector that it receives. */
 static bool vector_is_allowed(const struct device *d, size_t size)
 {
 	static const char path[] = "config/arg_size_max";
