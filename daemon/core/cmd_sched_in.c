@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's context gets the registers of the CPU that the thread comes to (specification 3.1.7).
- * The caller has made ctx->res that CPU's reservation, which has all that the sets need. This never
- * turns back: what cannot be written costs its counts. If nothing counts, the context stays saved,
- * and the command succeeds all the same.
+ * Restores a thread's context to the registers of the CPU that the thread comes to (specification
+ * 3.1.7). The caller has set ctx->res to that CPU's reservation, which has all registers that the
+ * sets need. This is never undone: a register that cannot be written costs its counts. If nothing
+ * counts, the context stays saved, and the command still succeeds.
  */
 #include "daemon/core/core_i.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's context is saved when the thread leaves its CPU (specification 3.1.7): its counters
- * are frozen and read, with their selectors, to verify that they were reserved. What follows from
- * that (overflow, another set) needs no register. This never turns back: the context is saved even
- * if registers fail.
+ * Saves a thread's context when the thread leaves its CPU (specification 3.1.7): its counters are
+ * frozen and read, and so are their selectors, to verify that they were reserved. The consequences
+ * (overflow, another set) need no register. This is never undone: the context is saved even if
+ * registers fail.
  */
 #include "daemon/core/core_i.h"
 

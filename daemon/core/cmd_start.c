@@ -91,7 +91,7 @@ static int start_set(
 	return start_counters(run, &cmd->limits, e);
 }
 
-/* As in kernels, starting the set that is active already is not another run of it. */
+/* Starting the set that is active already does not count as another run of it, as in kernels. */
 int cmd_start(struct core_run *run, struct command *cmd, struct err *e)
 {
 	struct evtset *was = run->ctx->active, *set;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stopping (specification 3.1.6): the counters are frozen and read, and their selectors disabled.
- * Unlike starting it never turns back. If a register cannot be stopped, or the CPU went offline,
+ * Unlike a start, a stop is never undone. If a register cannot be stopped, or the CPU went offline,
  * the context stays running, half-way, until it is stopped again or unloaded.
  */
 #include "daemon/core/core_i.h"
@@ -59,7 +59,8 @@ int stop_counters(struct core_run *run, struct err *e)
 		failed.no = 0; /* disabling the selectors stops the counters, too */
 	plan_clear(&run->plan);
 	freeze_plan_counters(ctx, &run->plan);
-	/* After the counters, as at every reading: a selector taken over in between is noticed. */
+	/* Selectors come after the counters, as at every reading, so that one taken over in between
+	 * is noticed. */
 	if (ctx->res->hw.global)
 		freeze_plan_selectors(ctx, &run->plan);
 	return stop_selectors(run, &failed, e);

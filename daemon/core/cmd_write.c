@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writing registers (specification 3.1.2, 3.1.3): one element after the other. */
+/* Writing registers (specification 3.1.2, 3.1.3), one element after the other. */
 #include "daemon/core/core_i.h"
 
 #include <inttypes.h>
@@ -52,7 +52,8 @@ static int write_needs_kernel(
 		pmc->num, ev->name, ev->name);
 }
 
-/* EACCES: no right to a level; EINVAL: the event has no levels of its own. */
+/* Fails with EACCES without the right to a level, with EINVAL if the event has no levels of its
+ * own. */
 static int write_check_levels(const struct pmu *pmu, unsigned row, uint64_t value,
 	const struct rights *rights, struct err *e)
 {
@@ -165,7 +166,7 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	set->pmc[row] = value;
 	if (value & pmc->kernel)
 		run->ctx->kernel_pmcs = true;
-	/* In versions of the interface where a PMC configures its PMDs. */
+	/* For versions of the interface where a PMC configures its PMDs. */
 	run->ctx->notifies |= (r->confer & PMD_NOTICE) && (r->conf.flags & PMD_NOTIFY);
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A background context gives its CPU to another one: its counters stop and are read, and its
- * registers are restored, as at unload. Its state stays what it was: it is saved, like that of a
- * thread that does not run, until it resumes. Yielding never turns back.
+ * A background context gives its CPU to another context: its counters stop and are read, and its
+ * registers are restored, as at unload. Its state stays what it was: it is saved, like the context
+ * of a thread that does not run, until it resumes. A yield is never undone.
  */
 #include "daemon/core/core_i.h"
 

@@ -55,14 +55,14 @@ struct core_undo {
 	struct evtset_undo sets; /* UNDO_START, UNDO_RESUME */
 };
 
-/* One CPU's commands, one at a time. Initially all zero except @io. */
+/* Executes one CPU's commands, one at a time. Initially all zero except @io. */
 struct core_run {
 	const struct pmu_io *io;
 	uint64_t begun;             /* when the command began (ns) */
 	uint64_t now;               /* when the latest plan returned its results (ns) */
 	uint64_t clock;             /* the time of PMD 256 at that moment (ns) */
 	pfm_smpl_where_t where;     /* the thread that was running; set by the caller */
-	struct virtual_values virt; /* those that this command has needed so far */
+	struct virtual_values virt; /* the virtual PMDs that this command has needed so far */
 
 	pmu_rows interrupted; /* the PMD, by row, whose interrupt is being handled */
 
@@ -79,7 +79,7 @@ struct core_run {
 
 	struct plan plan;      /* the latest except @freeze; after CORE_LAST, the one to run */
 	struct plan freeze;    /* stops the context that runs now; made in advance */
-	struct core_undo undo; /* of the last plan */
+	struct core_undo undo; /* how to undo the last plan */
 };
 
 enum { CORE_LAST = 1 };
@@ -104,8 +104,8 @@ enum { CORE_LAST = 1 };
 int core_command(struct core_run *run, struct context *ctx, struct command *cmd, struct err *e);
 int core_last_failed(struct core_run *run, struct err *e);
 
-/* The thread that was interrupted, and its address. If the thread is not known, the monitored
- * thread or none, without an address, whose address space would not be known either. */
+/* The thread that was interrupted, and its address. If the thread is not known: the monitored
+ * thread, or none. Then there is no address, as its address space is not known. */
 pfm_smpl_where_t core_where(const struct core_run *run);
 
 /*

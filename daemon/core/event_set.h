@@ -59,7 +59,7 @@ struct evtset {
 	uint16_t npmds;
 	uint8_t flags;       /* enum evtset_flag */
 	bool calibrated;     /* the switch_overhead of its PMDs is known for its PMCs as they are */
-	pmu_rows due;        /* PMDs whose thresholds are used up: the set is to be left */
+	pmu_rows due;        /* PMDs whose thresholds are used up: the set must be left */
 	pmu_rows triggers;   /* @due at the last switch by overflow since load */
 	pmu_rows virtuals;   /* virtual PMDs that any of its PMDs has sampled */
 	pmu_rows pending;    /* PMDs that have overflowed and wait for their reset */
@@ -69,7 +69,7 @@ struct evtset {
 	uint64_t active_ns;    /* time for which it was active, up to ctx->since */
 	struct evtset *next;   /* the set to switch to; valid while loaded */
 	uint64_t *pmc;         /* logical values, by row; stored behind the PMDs */
-	struct pfm_live *live; /* its page, or NULL; not owned by the set */
+	struct pfm_live *live; /* its page, or NULL; freed by the code that made it */
 	struct pmd_state pmd[];
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a context needs of its owner: only counts, interrupts, or more. */
+/* Finds what a context needs from its owner: only counts, interrupts, or more. */
 #include "daemon/core/core_i.h"
 
 /* The kernel refuses longer periods. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What accounting overflows leads to: masking, notifications, set switches. */
+/* Acts on overflows that have been accounted: masking, notifications, set switches. */
 #include "daemon/core/core_i.h"
 
 /* The set's time is accounted up to ctx->since, and has not passed since. */

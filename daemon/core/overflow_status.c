@@ -64,7 +64,8 @@ bool status_clear(struct core_run *run)
 			ctx->status.clear_at = run->now;
 			return true;
 		}
-		/* Before the counters are read: what wraps in between sets its bit again. */
+		/* Cleared before the counters are read: a counter that wraps in between sets its
+		 * bit again. */
 		plan_clear(plan);
 		plan_add(plan, REG_WRITE, ctx->pmu->clear, bits, ~0ULL);
 		plan_run(run, plan);

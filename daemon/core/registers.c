@@ -13,7 +13,7 @@ void registers_image(const struct context *ctx, const struct evtset *set, struct
 	}
 }
 
-/* Running counters stop. Restoring registers stops them, too, so a failure is only reported. */
+/* Stops running counters. Restoring registers stops them, too, so a failure is only reported. */
 static void registers_stop(struct core_run *run, enum ctx_state then, struct err *failed)
 {
 	struct context *ctx = run->ctx;
@@ -60,8 +60,8 @@ static uint64_t registers_status_bits(const struct context *ctx)
 }
 
 /*
- * Selectors first, the global control last. A counter whose selector was taken over has a new user,
- * and so has its bit of the global control: they are forgotten, which costs no access.
+ * Restores selectors first, the global control last. A counter whose selector was taken over has a
+ * new user, and so has its bit of the global control: both are forgotten, which costs no access.
  */
 static void registers_plan_release(const struct context *ctx, struct plan *plan)
 {

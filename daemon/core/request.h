@@ -61,7 +61,7 @@ struct rights_by_grant {
 	unsigned uid; /* user of the grant, if any */
 };
 
-/* What the requester may do, decided from its credentials when it makes the request. */
+/* The rights of the requester, decided from its credentials when it makes the request. */
 struct rights {
 	bool system; /* monitor a CPU */
 	bool thread; /* monitor a thread, if it may trace that thread */
@@ -69,7 +69,7 @@ struct rights {
 	struct rights_by_grant by_grant;
 };
 
-/* Rights that are to be decided, as bits. */
+/* Rights to be decided, as bits. */
 enum {
 	NEED_SYSTEM = 1 << 0, /* rights.system */
 	NEED_THREAD = 1 << 1, /* rights.thread */
@@ -143,7 +143,7 @@ enum pmd_part {
 	PMD_EMULATION = 1 << 2, /* PMD_NO64 */
 };
 
-/* What was wrong with an element of a vector. */
+/* Why an element of a vector failed. */
 enum cmd_fault {
 	FAULT_NONE,
 	FAULT_NOSET,    /* no such event set */
@@ -185,10 +185,10 @@ enum evtset_flag { /* the bits of perfmon2's PFM_SETFL_* */
 	SET_EXCL_IDLE = 1 << 3, /* for contexts on threads; no effect */
 };
 
-/* What CMD_EVTSET_NEW does if the set exists. */
+/* The effect of CMD_EVTSET_NEW on a set that exists. */
 enum evtset_there {
 	EVTSET_REFUSE, /* EEXIST */
-	EVTSET_RENEW,  /* it becomes as if just made */
+	EVTSET_RENEW,  /* it is reset to its state when made */
 	EVTSET_KEEP,   /* its properties change; its registers and times stay */
 };
 
@@ -276,7 +276,7 @@ struct cmd_load {
 	bool always_active; /* the thread has registers of its own: see ctx_target */
 	/* With @process: the number of its threads. Not for the core. */
 	unsigned threads;
-	/* With @inherit and @process: descriptors that these may take. Not for the core. */
+	/* With @inherit and @process: descriptors that the counters may take. Not for the core. */
 	unsigned max_files;
 	/* For a thread whose end will be reported: it can be loaded even if it has already ended,
 	 * and then has no registers. Not for the core. */
@@ -345,7 +345,7 @@ struct cmd_files {
 struct cmd_live_page {
 	struct pfm_live *page;  /* CMD_LIVE: the page to keep; NULL: none */
 	uint8_t rdpmc;          /* CMD_LIVE: PFM_LIVE_RDPMC, PFM_LIVE_MAPPED or 0 */
-	bool ticks;             /* CMD_LIVE: the counters are to be read each tick for it */
+	bool ticks;             /* CMD_LIVE: read the counters each tick for it */
 	struct pfm_live *shown; /* out: CMD_LIVE_READ; owned by the command */
 };
 

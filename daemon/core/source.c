@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the header of a sampling buffer says about where its samples come from. */
+/* Tells the format where samples come from, for the header of the sampling buffer. */
 #include "daemon/core/core_i.h"
 
 void source_tell(struct context *ctx)

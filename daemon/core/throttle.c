@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Counting overflows. A context with too many a second is to be masked. */
+/* Counting overflows. A context with too many per second must be masked. */
 #include "daemon/core/core_i.h"
 
 static void throttle_count(struct context *ctx, uint64_t now)

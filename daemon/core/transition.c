@@ -169,9 +169,9 @@ static int transition_in_use(
 }
 
 /*
- * Whether the value read from selector row @p allows the transition. A disabled selector is free
- * even if it is not 0: perf leaves its own behind, with the interrupt bit set. Without that bit and
- * with the in-use bit, another tool has programmed it and means to start it.
+ * Checks that the value read from selector row @p allows the transition. A disabled selector is
+ * free even if it is not 0: perf leaves its own value behind, with the interrupt bit set. Without
+ * that bit and with the in-use bit, another tool has programmed the selector and means to start it.
  */
 static int transition_check_selector(
 	struct core_run *run, const struct program *pg, unsigned p, struct err *e)

@@ -9,7 +9,7 @@
 #include "daemon/percpu/queue.h"
 
 enum event_kind {
-	EVENT_JOB,         /* A job is finished, or is to be submitted again. */
+	EVENT_JOB,         /* A job is finished, or must be submitted again. */
 	EVENT_UNLOADED,    /* A context is unloaded, and no job for it is under way. */
 	EVENT_CHANGED,     /* A watched context has published a new status or messages. */
 	EVENT_WORKER_EXIT, /* A worker has ended. */

@@ -11,7 +11,7 @@ struct engine_ctx;
 enum job_state { JOB_WAITING, JOB_BEGUN, JOB_CANCELLED };
 
 struct job {
-	/* In an inbox, or in a queue of jobs that are to be submitted again. */
+	/* In an inbox, or in a queue of jobs to be submitted again. */
 	struct link link;
 	/* EVENT_JOB: the session thread calls done(). */
 	struct event event;

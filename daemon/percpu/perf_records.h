@@ -16,7 +16,7 @@ enum {
 	/* sample_type of perf_event_attr: the layout that the parser expects, to which
 	 * PERF_SAMPLE_CALLCHAIN may be added. */
 	PERF_RECORDS_SAMPLE_TYPE = PERF_EVENTS_SAMPLE_TYPE | PERF_SAMPLE_IP,
-	/* One more than a format takes shows it that the stack is longer. */
+	/* One frame more than a format takes shows it that the stack is longer. */
 	PERF_RECORDS_FRAMES_MAX = PFM_STACK_MAX_FRAMES + 1 + PFM_STACK_MAX_MARKERS,
 };
 

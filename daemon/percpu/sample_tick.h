@@ -45,12 +45,12 @@ struct sample_tick {
 /* Why sample_tick_sleep() returned. */
 enum sample_tick_wake {
 	WOKEN_KICKED, /* By the wake-up descriptor, or by a signal. */
-	WOKEN_TICK,   /* The counters are to be read. */
-	WOKEN_EVENTS  /* sample_tick_read() is to be called, to make room for more events. */
+	WOKEN_TICK,   /* The counters must be read. */
+	WOKEN_EVENTS  /* sample_tick_read() must be called, to make room for more events. */
 };
 
-/* Opens a sampler, which replaces one that is open, or fails as ip_sampler_new(). @wakeup_fd: an
- * eventfd, or -1. */
+/* Opens a sampler, which replaces one that is open. Fails as ip_sampler_new(), and keeps the old
+ * one then. @wakeup_fd: an eventfd, or -1. */
 int sample_tick_open(struct sample_tick *st, unsigned cpu, const struct ip_sampler_conf *conf,
 	int wakeup_fd, struct err *e);
 void sample_tick_close(struct sample_tick *st);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * One function for each kind of virtual PMD. A value that cannot be read is reported as such; no
- * earlier value replaces it. As values are read up to as often as counters, files stay open until
- * they are removed or replaced.
+ * earlier value replaces it. Values may be read as often as counters, so files stay open until they
+ * are removed or replaced.
  */
 #include "daemon/percpu/virtual_pmd.h"
 

@@ -168,7 +168,7 @@ static void worker_use_eventfd(struct worker *w)
 	atomic_fetch_or(&w->flags, WORKER_SAMPLES);
 }
 
-/* After a command, when the context does not change any more. */
+/* To be called after a command, when the context does not change any more. */
 static void worker_publish(struct worker *w, struct engine_ctx *ec)
 {
 	worker_set_wake(w, &ec->ctx);
@@ -558,7 +558,7 @@ static void worker_sleep_sampling(struct worker *w)
 	}
 }
 
-/* False: the worker is to end. */
+/* Handles @flags. False if the worker must end. */
 static bool worker_handle_flags(struct worker *w, unsigned flags)
 {
 	if (flags & WORKER_RETIRE)

@@ -58,8 +58,8 @@ void workqueue_stop(struct workqueue *wq);
 /* To be called after workqueue_stop() and its events. @wq may be NULL. */
 void workqueue_free(struct workqueue *wq);
 
-/* Fails with EAGAIN if no thread could be started, or with ENOMEM. After workqueue_stop(), the
- * caller runs @w, unless it may hang: that fails with ENODEV. */
+/* Fails with EAGAIN if no thread could be started, or with ENOMEM. After workqueue_stop(), @w is
+ * run by the caller's thread, unless it may hang: that fails with ENODEV. */
 int workqueue_submit(struct workqueue *wq, struct work *w, struct err *e);
 /* Cancels @w. False if it is too late: done() follows. */
 bool workqueue_cancel(struct workqueue *wq, struct work *w);
