@@ -25,7 +25,7 @@ enum node_kind { NODE_ROOT, NODE_SIM, NODE_CPU, NODE_KNOB, NODE_MSR, NODE_CPUID 
 
 struct node {
 	enum node_kind kind;
-	unsigned index; /* Of the CPU or knob. */
+	unsigned index; /* Index of the CPU or knob. */
 };
 
 enum {
@@ -256,7 +256,8 @@ static void msrsim_reply_read(fuse_req_t req, const void *buf, size_t done, int 
 		fuse_reply_err(req, -rc);
 }
 
-/* @size bytes to read into, in whole values of @unit; NULL: the request has been answered. */
+/* Allocates @size bytes to read into, in whole values of @unit; NULL: the request has been
+ * answered. */
 static char *msrsim_new_buffer(fuse_req_t req, size_t size, size_t unit)
 {
 	char *buf = size % unit ? NULL : malloc(size);
@@ -288,7 +289,8 @@ static void msrsim_read_msr(fuse_req_t req, unsigned cpu, size_t size, off_t off
 	msrsim_reply_read(req, buf, done, rc);
 }
 
-/* The position is subleaf and leaf. It advances by one leaf after each, unlike that of msr. */
+/* Reads CPUID. The position holds subleaf and leaf. It advances by one leaf after each value,
+ * unlike the position of msr. */
 static void msrsim_read_cpuid(fuse_req_t req, unsigned cpu, size_t size, off_t off)
 {
 	struct msrsim *s = fuse_req_userdata(req);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What can be counted is tried: a context is made, programmed and loaded for each line. */
+/* Finds out what can be counted by trying it: for each line, a context is created, programmed and
+ * loaded. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -34,7 +35,7 @@ struct check {
 	struct tree tree;
 	struct pmus pmus;
 	struct plans cpus, threads; /* the default events */
-	struct group_list groups;   /* none */
+	struct group_list groups;   /* empty */
 	bool any;                   /* something can be counted */
 };
 
@@ -115,7 +116,7 @@ static void check_names(void)
 			"event files only: build pfm with libpfm4-dev for those of libpfm4");
 }
 
-/* Hardware events by the kernel, on the perf backend. */
+/* Checks whether the kernel counts hardware events, on the perf backend. */
 static void check_hardware(const struct check *c)
 {
 	const struct pfm_pmu *pmu = &c->pmus.common;
@@ -138,7 +139,7 @@ static void check_hardware(const struct check *c)
 	plan_free(&plan);
 }
 
-/* Counts the default events there. */
+/* Tries to count the default events on a thread or CPU. */
 static void check_place(struct check *c, const char *what, enum place_kind kind, int id)
 {
 	const struct plans *plans = kind == PLACE_CPU ? &c->cpus : &c->threads;
@@ -160,7 +161,7 @@ static void check_place(struct check *c, const char *what, enum place_kind kind,
 	places_free(&places);
 }
 
-/* A CPU of @type, or with "" any one, where a load takes nothing from others; -1: there is none. */
+/* Finds a CPU of @type, or any CPU for "", where a load takes nothing from others; -1: none. */
 static int check_find_cpu(const struct tree *t, const char *type)
 {
 	TEXT_CLEANUP struct text text = {0};
@@ -202,10 +203,8 @@ static void check_all_cpus(struct check *c)
 		check_cpus(c, "");
 }
 
-/*
- * On a child: a thread that is to be followed is interrupted, and its own write of the load to ctl
- * then fails with EINTR.
- */
+/* Uses a child: a thread that is to be followed is interrupted, so that its own write of load to
+ * ctl would fail with EINTR. */
 static void check_threads(struct check *c)
 {
 	pid_t child = fork();

@@ -31,7 +31,9 @@ static const struct option_row decode_options[] = {
 	{0},
 };
 
-/* The machine's PMU is not the simulated one, unless the user says so. */
+/*
+ * Whether to search libpfm4. The machine's PMU is not the simulated one, unless the user says so.
+ */
 static bool decode_searches_libpfm(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
@@ -76,7 +78,7 @@ static void decode_print_names(
 	puts(n ? "" : "no event with a name");
 }
 
-/* Of an ESCR. */
+/* Prints the fields of an ESCR value. */
 static void decode_print_escr(const struct pfm_event *event)
 {
 	char room[PFM_COUNTERS_ROOM];
@@ -88,7 +90,7 @@ static void decode_print_escr(const struct pfm_event *event)
 	printf(", PMC %s\n", pfm_pmu_escrs(room, event->escrs));
 }
 
-/* Of an event that a select chooses. */
+/* Prints the fields of an event select. */
 static void decode_print_select(uint64_t code)
 {
 	uint64_t event = (code & 0xff) | (code >> EVENT_HIGH & 0xf) << 8;
@@ -133,7 +135,7 @@ static int decode_of(const struct pfm_pmu *pmu, const char *text, const char *li
 	return 0;
 }
 
-/* @value in each ESCR where it has a name: which one it is for, it does not tell. */
+/* Decodes @value for each ESCR in which it has a name, as the value does not tell its ESCR. */
 static int decode_escrs(const struct pfm_pmu *pmu, uint64_t value, struct err *e)
 {
 	unsigned found = 0;
@@ -156,7 +158,7 @@ static int decode_escrs(const struct pfm_pmu *pmu, uint64_t value, struct err *e
 	return 0;
 }
 
-/* Of @pmu, or for NULL of each type of CPUs that can count it. */
+/* Decodes a value for @pmu, or if that is NULL, for each type of CPUs that can count it. */
 static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const char *text,
 	const char *libpfm, struct err *e)
 {
@@ -183,7 +185,7 @@ static void decode_count(void *arg, const char *name, const char *desc)
 	++*(unsigned *)arg;
 }
 
-/* Whether libpfm4 has events of the PMU that the user names. */
+/* Checks that libpfm4 has events of the PMU that the user names. */
 static int decode_check_libpfm(const char *libpfm, struct err *e)
 {
 	unsigned n = 0;

@@ -12,7 +12,7 @@
 
 struct encode_options {
 	const char *mount;
-	const char *type; /* of CPUs; NULL: as the events say */
+	const char *type; /* of CPUs; NULL: as the events name it */
 	bool regs;
 };
 
@@ -47,10 +47,8 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 	return optind < argc ? 0 : err_set(e, EINVAL, "give an event; see pfm help encode");
 }
 
-/*
- * The value for a PMC of an event select if there is one that counts it, since these are alike. An
- * ESCR and a CCCR are not: these have their PMC before the value.
- */
+/* Prints the value for a PMC. An event select is preferred if one can count the event, since all
+ * event selects are alike. ESCRs and CCCRs are not alike: their values follow the PMC. */
 static int encode_print_value(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, struct err *e)
 {
@@ -87,7 +85,8 @@ static int encode_print_regs(
 	return 0;
 }
 
-/* The PMU of the CPUs that --type or the prefix of the event names, or what all CPUs have. */
+/* Finds the PMU of the CPUs that --type or the prefix of the event names, or else what all CPUs
+ * have. */
 static int encode_find_pmu(const struct pmus *pmus, const char *type, const char *event,
 	const struct pfm_pmu **pmu, struct err *e)
 {
@@ -97,7 +96,8 @@ static int encode_find_pmu(const struct pmus *pmus, const char *type, const char
 	return named ? pmus_find(pmus, named, pmu, e) : 0;
 }
 
-/* Registers of one context are those of one CPU: the type that an event names is that of all. */
+/* Finds the type of CPUs that an event names. It is the type of all events, as the registers of a
+ * context are of one CPU. */
 static const char *encode_find_type(const struct pmus *pmus, char *const *events)
 {
 	const char *type = NULL;

@@ -19,7 +19,7 @@ enum { LIST_COLUMNS = 80, LIST_INDENT = 4, LIST_UMASK_INDENT = 6, LIST_FORMULA_I
 struct list {
 	const struct pfm_pmu *pmu;
 	struct slice source; /* SOURCE of SOURCE::WORD; empty: events of this PMU */
-	struct slice word;   /* in names or descriptions; empty: all */
+	struct slice word;   /* looked for in names and descriptions; empty: all */
 	unsigned n;          /* events printed */
 	bool wanted;         /* the last event of libpfm4 was printed */
 };
@@ -44,7 +44,7 @@ static const struct option_row list_options_rows[] = {
 struct list_options {
 	const char *mount, *type; /* NULL: not given */
 	const char *word;
-	bool verbose; /* the unit masks of libpfm4's events, too */
+	bool verbose; /* also list the unit masks of libpfm4's events */
 };
 
 static bool list_wants(const struct list *l, const char *name, const char *desc)
@@ -52,7 +52,8 @@ static bool list_wants(const struct list *l, const char *name, const char *desc)
 	return event_name_has(name, l->word) || event_name_has(desc, l->word);
 }
 
-/* The code, with the value of its extra register or the ESCRs that take it, and the counters. */
+/* Prints the code, with the value of its extra register or the ESCRs that take it, and the
+ * counters. */
 static void list_print_code(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, int width, const char *name)
 {
@@ -66,7 +67,7 @@ static void list_print_code(
 		pfm_pmu_counters(pmu, room, event->counters));
 }
 
-/* Blanks up to @begin, and @sentence in lines of which all but the first begin at @indent. */
+/* Prints blanks up to @begin, then @sentence; lines after the first are indented by @indent. */
 static void list_print_text(unsigned begin, unsigned indent, const char *sentence)
 {
 	TEXT_CLEANUP struct text t = {0};
@@ -76,7 +77,7 @@ static void list_print_text(unsigned begin, unsigned indent, const char *sentenc
 		printf("%*s%s", (int)begin, "", t.p);
 }
 
-/* The counters of this PMU decide: an event without any is not listed. */
+/* Prints an event, unless this PMU has no counter for it. */
 static void list_print_row(struct list *l, const struct event_row *r)
 {
 	char name[PFM_PREFIX_ROOM + EVENT_SOURCE + 4 + EVENT_NAME];
@@ -106,8 +107,8 @@ static void list_rows(struct list *l)
 			list_print_row(l, r);
 }
 
-/* An event that needs unit masks has no code by itself, see pfm-events(5). One of another CPU may
- * have one that this PMU does not count. */
+/* Prints a name of libpfm4. An event that needs unit masks has no code without them, see
+ * pfm-events(5). An event of another CPU may have a code that this PMU does not count. */
 static void list_print_name(const struct list *l, int width, const char *name, const char *source)
 {
 	struct pfm_event event;
@@ -172,7 +173,8 @@ static void list_print_group(struct list *l, const struct group *g)
 	l->n++;
 }
 
-/* Of several groups with one name, the one that group_find() takes. False: there are none. */
+/* Lists the groups. If several have the same name, lists the one that group_find() finds. False:
+ * there are none. */
 static bool list_groups(struct list *l, const struct group_list *groups)
 {
 	unsigned before = l->n;
@@ -189,7 +191,7 @@ static bool list_groups(struct list *l, const struct group_list *groups)
 	return l->n > before;
 }
 
-/* Cuts SOURCE:: off the word. */
+/* Splits SOURCE:: off the word. */
 static void list_cut_source(struct list *l)
 {
 	const char *sep = l->word.n ? strstr(l->word.p, "::") : NULL;
@@ -200,13 +202,13 @@ static void list_cut_source(struct list *l)
 	l->word = slice_of(sep + 2);
 }
 
-/* The events of CPUs of each type, or of @type unless it is NULL. */
+/* Lists the events of CPUs of each type, or only of @type if that is not NULL. */
 static int list_types(struct list *l, const struct pmus *pmus, const char *type, struct err *e)
 {
 	char name[PFM_PMU_NAME];
 	int rc = 0;
 
-	/* TYPE::WORD has the same meaning. */
+	/* TYPE::WORD means the same as --type. */
 	snprintf(name, sizeof(name), "%.*s", (int)l->source.n, l->source.p);
 	if (!type && l->source.n && pmus_find(pmus, name, &l->pmu, e) == 0) {
 		l->source.n = 0;
@@ -239,7 +241,7 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	rc = list_types(&l, pmus, o->type, e);
 	if (rc < 0)
 		return rc;
-	/* Those of NetBurst are in the event file. */
+	/* The events of NetBurst are in the event file. */
 	if (event_may_be_libpfm(pmu, l.source) && (l.source.n || !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
 	if (!l.source.n && !list_groups(&l, groups) && groups->n && !l.word.n)

@@ -28,12 +28,12 @@
 #include "tools/pfm/tree/tree.h"
 
 enum {
-	RECORD_HZ = 1000,        /* of an event that counts time, by default */
-	RECORD_PERIOD = 1000000, /* of any other */
+	RECORD_HZ = 1000,        /* default for an event that counts time */
+	RECORD_PERIOD = 1000000, /* default for other events */
 	RECORD_HZ_MAX = 100000,
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
-	RECORD_STACKS = 4, /* times larger for stacks */
+	RECORD_STACKS = 4, /* buffers are this many times larger for stacks */
 };
 
 static const char record_file[] = "pfm.data";
@@ -41,7 +41,7 @@ static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_r
 
 struct record_options {
 	struct place_options where;
-	const char *event; /* NULL: the backend's first that suits */
+	const char *event; /* NULL: the first suitable event of the backend */
 	const char *file;
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
@@ -124,7 +124,7 @@ static int record_number(
 	return rc < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
-/* Debug information and branch records would show chains without frame pointers, too. */
+/* Debug information and branch records would also find chains without frame pointers. */
 static int record_set_call_graph(struct record_options *o, const char *how, struct err *e)
 {
 	o->stacks = true;
@@ -185,7 +185,7 @@ struct record_plan {
 	struct pfm_event event;
 	char pmcs[512];
 	struct sampling sampling;
-	uint64_t tick_ns; /* between polls, at least */
+	uint64_t tick_ns; /* minimum time between polls */
 };
 
 static bool record_is_time(const char *event)
@@ -193,7 +193,8 @@ static bool record_is_time(const char *event)
 	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
 }
 
-/* The event that tells best where time goes. The kernel's clocks count at both levels only. */
+/* The event that best shows where time goes. The kernel's clocks can only be counted at both
+ * levels. */
 static const char *record_default_event(
 	const struct pfm_pmu *pmu, unsigned levels, enum place_kind kind, struct err *e)
 {
@@ -251,9 +252,9 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 }
 
 /*
- * The kernel stops a counter that interrupts more often, with rounding and jitter in each of its
- * timer ticks: a half of the rate that it has for this is never too much. It lowers the rate by
- * itself where interrupts take long.
+ * The kernel stops a counter that interrupts too often, and it checks with rounding and jitter in
+ * each timer tick. Half of its limit is always safe. It lowers the limit automatically if
+ * interrupts take long.
  */
 static uint64_t record_max_hz(const struct tree *t)
 {
@@ -266,7 +267,7 @@ static uint64_t record_max_hz(const struct tree *t)
 	return max < 2 ? 1 : max / 2;
 }
 
-/* ns */
+/* Chooses the period of an event that counts ns. */
 static int record_find_time(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
@@ -295,7 +296,7 @@ static int record_find_period(struct record_plan *plan, const struct record_opti
 	return time && !o->period ? record_find_time(plan, o, t, e) : 0;
 }
 
-/* Call chains are those of the kernel's interrupts. */
+/* Call chains come from the kernel's interrupts. */
 static int record_want_stacks(struct record_plan *plan, const struct tree *t, struct err *e)
 {
 	if (strcmp(t->backend, "sim") == 0)
@@ -339,7 +340,7 @@ static void record_add_line(struct text *info, const char *key, const char *file
 		text_printf(info, "%s %s", key, line);
 }
 
-/* Arguments may hold newlines. */
+/* Adds the command. Newlines in its arguments become blanks. */
 static void record_add_command(struct text *info, char *const *command)
 {
 	size_t begin;
@@ -418,7 +419,7 @@ static int record_add(struct recorder *r, const struct tree *t, const struct rec
 
 /* --- Running */
 
-/* Records and stops. Returns as recorder_run(). */
+/* Records, then stops. Returns the same values as recorder_run(). */
 static int record_go(
 	struct recorder *r, struct launch *l, const struct signals *signals, struct err *e)
 {
@@ -426,14 +427,14 @@ static int record_go(
 
 	if (l->pid)
 		launch_continue(l);
-	r->progress = !l->pid; /* The terminal is the command's. */
+	r->progress = !l->pid; /* The terminal belongs to the command. */
 	end = recorder_run(r, signals->fd, l->pidfd, e);
 	if (end > 0 && recorder_stop(r, e) < 0)
 		return -e->no;
 	return end;
 }
 
-/* After a signal, the command ends as it wants to. */
+/* The exit status. After a signal, the command may end in its own way. */
 static int record_status(struct launch *l, int end, const struct signals *signals)
 {
 	int signo = end == RECORDER_SIGNALLED ? signals_take(signals, l) : 0;
@@ -444,7 +445,7 @@ static int record_status(struct launch *l, int end, const struct signals *signal
 	return signo ? PFM_EXIT_SIGNAL + signo : launch_exit_status(l);
 }
 
-/* The recording has ended by a failure, and the command goes on. */
+/* Handles a failure of the recording, after which the command goes on. */
 static int record_failed(struct launch *l, const struct signals *signals, struct err *e)
 {
 	int no = e->no;
@@ -459,7 +460,8 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
-/* What there is now, and what to type. Standard output is read by a program. */
+/* Tells the user about missing samples and, unless the recording goes to standard output, what was
+ * recorded and what to type next. */
 static void record_tell(const struct recorder *r, const struct record_options *o)
 {
 	const bool named = strcmp(o->file, record_file) != 0;
@@ -534,7 +536,7 @@ static int record_run(int argc, char **argv, struct err *e)
 		rc = signals_open(&signals, e);
 	if (rc == 0)
 		rc = record_launch(&l, &o, &signals, e);
-	ctx_raise_limit(); /* The command keeps its own. */
+	ctx_raise_limit(); /* The command keeps its own limit. */
 	if (rc == 0)
 		rc = record_in(&o, &t, &l, &signals, e);
 	launch_end(&l);

@@ -12,7 +12,7 @@
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/text/output.h"
 
-/* The outputs besides the texts for people, which are written if none is wanted. */
+/* Output files. If none is wanted, a text for people is written. */
 enum report_output {
 	REPORT_FOLDED,
 	REPORT_FLAMEGRAPH,
@@ -47,7 +47,7 @@ enum {
 	REPORT_NO_DEMANGLE
 };
 
-/* Below, a call tree is hard to read. */
+/* A call tree with smaller shares is hard to read. */
 #define REPORT_TREE_LIMIT 0.5
 
 static const struct option_row report_options_rows[] = {
@@ -164,7 +164,7 @@ static int report_write_to(const struct recording *r, const struct report_option
 	return report_writers[what](r, out, e);
 }
 
-/* A write may have failed before the last one, which tells nothing of it. */
+/* Closes the output. An earlier write may have failed, which the last one does not report. */
 static int report_close(FILE *out, const char *path, struct err *e)
 {
 	bool failed = ferror(out);

@@ -28,7 +28,7 @@
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
-/* How long an event set is active at a time, with --mux. */
+/* The time for which an event set is active in each turn, with --mux. */
 static const uint64_t stat_slice_ns = 4000000;
 
 struct stat_run {
@@ -38,20 +38,20 @@ struct stat_run {
 	struct plans plans;
 	struct pmus pmus;
 	struct tree tree;
-	struct tallies tallies[2]; /* of the command, or of two that are compared */
-	unsigned command;          /* the one that runs, as an index of tallies */
-	char *shell[4];            /* sh -c LINE, the command of a comparison that runs */
+	struct tallies tallies[2]; /* of the command, or of the two that are compared */
+	unsigned command;          /* index of the current command in tallies */
+	char *shell[4];            /* sh -c LINE, the current command of a comparison */
 	struct group_list groups;
-	struct regions table; /* of regions */
-	bool header;          /* it is printed */
-	struct input input;   /* of the command */
-	bool failed;          /* a run has, which ends the runs */
-	char label[COMPARISON_LABEL]; /* of the command that runs, for sentences */
+	struct regions table;         /* of regions */
+	bool header;                  /* the header was printed */
+	struct input input;           /* of the command */
+	bool failed;                  /* a run failed, which ends the runs */
+	char label[COMPARISON_LABEL]; /* the current command's, for sentences */
 };
 
 /* --- What to count */
 
-/* Adds the two ways on to the sentence. */
+/* Adds the two alternatives to the sentence. */
 static int stat_offer_sets(struct err *e)
 {
 	struct err why = *e;
@@ -60,8 +60,7 @@ static int stat_offer_sets(struct err *e)
 		e, why.no, "%.180s; --mux counts by turns, --rerun in several runs", why.text);
 }
 
-/* Names what has a counter that the events could have, if there is room for that in the sentence.
- */
+/* Adds what uses a counter that the events need, if there is room for that in the sentence. */
 static void stat_name_user(const struct stat_run *s, const struct plan *p, struct err *e)
 {
 	char room[MACHINE_USER_ROOM];
@@ -86,7 +85,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 
 		p->timeout_ns = stat_slice_ns;
 		rc = plan_assign(p, p->pmu, s->options.mux || s->options.rerun, e);
-		/* Turns would not make room for a single one. */
+		/* Turns would not make room for a single event. */
 		if ((rc == -EBUSY || rc == -ENOSPC) && p->n > 1)
 			rc = stat_offer_sets(e);
 		if (rc == -EBUSY)
@@ -97,7 +96,7 @@ static int stat_plan(struct stat_run *s, struct err *e)
 	return rc;
 }
 
-/* Rows for programs are all that is written to stderr. */
+/* Whether only rows for programs are written to stderr. */
 static bool stat_is_alone(const struct stat_run *s)
 {
 	const struct stat_options *o = &s->options;
@@ -129,7 +128,7 @@ static bool stat_is_event(const struct stat_run *s, const char *list)
 	return event_resolve(s->plans.all[0].pmu, name, &event, &e) == 0;
 }
 
-/* "-e EVENT" behind the command is the command's own, as it may be meant. */
+/* Explains that "-e EVENT" after the command belongs to the command, as it may be meant for pfm. */
 static void stat_tell_late_options(const struct stat_run *s)
 {
 	const struct stat_options *o = &s->options;
@@ -164,7 +163,7 @@ static int stat_open(struct stat_run *s, struct err *e)
 		       : rc;
 }
 
-/* The counts do not mix with the command's own output. */
+/* The counts are not mixed with the command's own output. */
 static int stat_open_output(struct stat_run *s, struct err *e)
 {
 	const struct output_how how = {.mode = 0666, .append = s->options.append};
@@ -182,7 +181,7 @@ static int stat_open_output(struct stat_run *s, struct err *e)
 	return s->report.out ? 0 : err_set(e, errno, "no output: %s", err_name(errno));
 }
 
-/* Each run gets the same input. What repeated runs print is of no use. */
+/* Each run gets the same input. The output of repeated runs is discarded unless it is wanted. */
 static int stat_redirect(struct stat_run *s, struct err *e)
 {
 	const struct stat_options *o = &s->options;
@@ -235,7 +234,7 @@ static void stat_header(struct stat_run *s)
 	report_header(&s->report, label, &s->tree);
 }
 
-/* Counts of a pass; those of all passes are shown together. */
+/* Takes the counts of a pass. The counts of all passes are shown together. */
 static int stat_take(struct session *session, const struct scope *scope, const struct plan *plan,
 	const struct reading *r, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
@@ -252,7 +251,7 @@ static int stat_take(struct session *session, const struct scope *scope, const s
 	return stat_flush(s, e);
 }
 
-/* How often the command runs, so that each event set of each type of CPUs is counted once. */
+/* The number of runs in which each event set of each type of CPUs is counted once. */
 static unsigned stat_passes(const struct stat_run *s)
 {
 	unsigned passes = 1;
@@ -268,7 +267,7 @@ static void stat_set_only(struct stat_run *s, int set)
 		s->plans.all[i].only = set;
 }
 
-/* Before pass @pass of the run that comes @n runs after the first. */
+/* Shows progress before pass @pass of run @n, which counts from 0. */
 static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 {
 	unsigned passes = stat_passes(s);
@@ -278,7 +277,7 @@ static void stat_progress(const struct stat_run *s, unsigned n, int pass)
 		progress_show("run %u of %u", n * passes + (unsigned)pass + 1, all);
 }
 
-/* Shows the counts of a scope in a run, unless statistics alone are shown. */
+/* Adds the counts of a scope to the statistics, and shows them if @show. */
 static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 {
 	s->report.plan = t->plan;
@@ -289,7 +288,7 @@ static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns);
 }
 
-/* Shows the counts of a run. With several, text has their statistics alone, at the end. */
+/* Shows the counts of a run. With several runs, text shows only statistics, at the end. */
 static void stat_show(struct stat_run *s)
 {
 	const struct stat_options *o = &s->options;
@@ -306,7 +305,7 @@ static void stat_show(struct stat_run *s)
 			o->command ? &s->session.usage : NULL);
 }
 
-/* Shows what the command has counted itself. */
+/* Shows the counts of regions, which the command has counted itself. */
 static int stat_show_regions(struct stat_run *s, struct err *e)
 {
 	__attribute__((cleanup(regions_free))) struct region_list list = {0};
@@ -331,7 +330,7 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 	return 0;
 }
 
-/* Everything that comes before a run and is not counted. */
+/* Does everything that comes before a run and is not counted. */
 static int stat_before(struct stat_run *s, struct err *e)
 {
 	char sh[] = "sh", option[] = "-c";
@@ -345,7 +344,7 @@ static int stat_before(struct stat_run *s, struct err *e)
 	return input_rewind(&s->input, e);
 }
 
-/* Repeated runs end with one that fails: it has not done what the others do. */
+/* A run that fails ends repeated runs, since it has not done the same work. */
 static void stat_check_status(struct stat_run *s, const char *run)
 {
 	const struct stat_options *o = &s->options;
@@ -362,7 +361,7 @@ static void stat_check_status(struct stat_run *s, const char *run)
 							: " (--ignore-failure goes on)");
 }
 
-/* A run of the command, or of one of two that are compared. */
+/* Does one run of the command, or of one of the two that are compared. */
 static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 {
 	int passes = (int)stat_passes(s), rc = 0;
@@ -382,8 +381,8 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 	snprintf(run, sizeof(run), "run %u", s->report.run);
 	if (rc == 0)
 		stat_check_status(s, run);
-	/* A run that was cut short is shown if it is the only one, and no part of the statistics.
-	 */
+	/* A run that was cut short is shown if it is the only one, but is not part of the
+	 * statistics. */
 	if (rc == 0 && s->options.regions)
 		rc = stat_show_regions(s, e);
 	else if (rc == 0 && !s->failed &&
@@ -392,7 +391,7 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 	return rc < 0 ? rc : stat_flush(s, e);
 }
 
-/* Chooses one of the commands. @argv: those of sh, for --compare. */
+/* Chooses one of the commands. @argv is the command line of sh, for --compare. */
 static void stat_choose(struct stat_run *s, unsigned command, char **argv)
 {
 	s->command = command;
@@ -417,7 +416,7 @@ static int stat_warm(struct stat_run *s, unsigned commands, char **argv, struct 
 	return rc;
 }
 
-/* Both commands take turns, so that what changes on the machine meanwhile hits both. */
+/* Runs everything. Two commands take turns, so that changes on the machine affect both. */
 static int stat_run_all(struct stat_run *s, int *status, struct err *e)
 {
 	char sh[] = "sh", option[] = "-c";
@@ -474,7 +473,7 @@ static void stat_summarize(struct stat_run *s)
 	statistics_end(&s->report, &t->all[0]->runs);
 }
 
-/* The command is not executed. perf stat has commands of its own. */
+/* The command was not executed. perf stat has commands of its own, which may have been meant. */
 static int stat_refused(const struct stat_run *s, struct err *e)
 {
 	const char *name = s->options.command ? s->options.command[0] : "";
@@ -487,7 +486,7 @@ static int stat_refused(const struct stat_run *s, struct err *e)
 	return s->session.refused;
 }
 
-/* The exit status of a failure. Without the daemon, the counts of the command are lost. */
+/* The exit status after a failure. If the daemon has ended, the counts of the command are lost. */
 static int stat_failed(const struct stat_run *s, int rc, struct err *e)
 {
 	if (s->session.refused)
@@ -506,7 +505,7 @@ static int stat_measure(struct stat_run *s, struct err *e)
 	stat_summarize(s);
 	if (rc < 0)
 		return stat_failed(s, rc, e);
-	/* Lost counts have left a sentence, which is in the report. */
+	/* Lost counts have set a sentence, which is already in the report. */
 	*e = (struct err){0};
 	if (s->session.missing.no) {
 		s->report.lost = true;

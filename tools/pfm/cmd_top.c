@@ -69,16 +69,16 @@ struct top_run {
 	struct table table;
 	struct screen screen;
 	struct signals signals;
-	struct plans plans; /* one */
+	struct plans plans; /* only one is used */
 	struct pmus pmus;
 	struct tree tree;
 	struct group_list groups;
 	struct plan_events wanted;
 	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
-	bool by_context;    /* @contexts, and neither @top nor @plans */
-	bool batch, header; /* it is printed */
-	bool lost;          /* a count that is printed is */
+	bool by_context;    /* only @contexts is used, not @top and @plans */
+	bool batch, header; /* @header: it was printed */
+	bool lost;          /* a printed count was lost */
 };
 
 /* --- Options */
@@ -133,7 +133,7 @@ static int top_set(struct top_run *r, int c, struct err *e)
 	}
 }
 
-/* Contexts count what their owners chose, where these have loaded them. */
+/* Contexts count what their owners chose, where they were loaded. */
 static int top_check_by(const struct top_run *r, struct err *e)
 {
 	bool chosen = r->wanted.events || r->wanted.group || r->sort ||
@@ -177,7 +177,7 @@ static int top_sort_column(struct top_run *r, struct err *e)
 		       : err_set(e, EINVAL, "-s %s: give one of the events, or id", r->sort);
 }
 
-/* The time that passes on a CPU says nothing of what it does. */
+/* The time that passes on a CPU says nothing about its work. */
 static void top_choose_events(struct top_run *r)
 {
 	bool chosen = r->wanted.events || r->wanted.group || r->top.where.kind != PLACE_CPU;
@@ -198,7 +198,7 @@ static int top_plan(struct top_run *r, struct err *e)
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
-/* Counts what the options name. */
+/* Begins to count what the options name. */
 static int top_begin_counting(struct top_run *r, struct err *e)
 {
 	int rc = top_plan(r, e);
@@ -266,7 +266,7 @@ static bool top_has_lost(const struct top_run *r)
 	return r->contexts.lost;
 }
 
-/* A line of its own for each row, which begins with its time. */
+/* Prints each row as a line that begins with its time. */
 static int top_print(struct top_run *r, uint64_t now_ns, struct err *e)
 {
 	TEXT_CLEANUP struct text t = {0};
@@ -323,7 +323,7 @@ static void top_page_head(const struct top_run *r, struct text *t)
 	text_printf(t, "%.*s\n", columns, line);
 }
 
-/* A row, or with -1 the header, as wide as the terminal. */
+/* Adds a row, or the header if @row is -1, cut to the width of the terminal. */
 static void top_line(const struct top_run *r, struct text *t, int row)
 {
 	size_t begin = t->n;
@@ -367,7 +367,7 @@ static int top_show(struct top_run *r, uint64_t now_ns, struct err *e)
 
 /* --- The loop */
 
-/* Returns 1 to end. What rows are is seen with the next ones. */
+/* Handles a key. Returns 1 to end. Another choice of rows takes effect with the next table. */
 static int top_key(struct top_run *r, char key)
 {
 	switch (key) {
@@ -387,7 +387,7 @@ static int top_key(struct top_run *r, char key)
 	}
 }
 
-/* Until it is time for the next table. Returns 1 to end. */
+/* Waits until it is time for the next table. Returns 1 to end. */
 static int top_wait(struct top_run *r, uint64_t until_ns, struct err *e)
 {
 	int rc = 0;
@@ -432,7 +432,7 @@ static int top_loop(struct top_run *r, struct err *e)
 			break;
 	}
 	screen_close(&r->screen);
-	/* All that was counted has ended. */
+	/* Everything that was counted has ended. */
 	if (rc == -ESRCH)
 		*e = (struct err){0};
 	return rc == -ESRCH || rc > 0 ? 0 : rc;
@@ -462,7 +462,7 @@ static int top_main(int argc, char **argv, struct err *e)
 	pmus_free(&r.pmus);
 	group_free(&r.groups);
 	tree_close(&r.tree);
-	if (rc < 0 && r.begin_ns && file_is_gone(-rc)) /* The daemon has ended meanwhile. */
+	if (rc < 0 && r.begin_ns && file_is_gone(-rc)) /* The daemon has ended. */
 		return PFM_EXIT_LOST;
 	return rc == 0 && r.lost ? PFM_EXIT_LOST : rc;
 }

@@ -32,18 +32,18 @@ static const struct option_row who_options[] = {
 /* Some counters of a CPU in one state, or a context on a thread. */
 struct who_item {
 	const char *state;
-	const struct pfm_pmu *pmu;   /* of the CPU; NULL: of a thread */
+	const struct pfm_pmu *pmu;   /* of the CPU; NULL: the item is a thread's */
 	uint64_t counters;           /* of the CPU, as bits */
-	char sentence[WHO_SENTENCE]; /* what it is, and what to do */
+	char sentence[WHO_SENTENCE]; /* the state, and what to do */
 	const struct cpus_line *line;
-	char since[40]; /* ISO 8601; "" if it is not known */
+	char since[40]; /* ISO 8601; "" if not known */
 };
 
 struct who {
 	struct tree tree;
 	struct pmus pmus;
 	bool json;
-	/* CPUs with the same state are one entry. */
+	/* CPUs with the same lines are shown together. */
 	struct text same;
 	int first, last;
 };
@@ -61,7 +61,7 @@ static const char *who_user(char *room, size_t size, int uid)
 	return room;
 }
 
-/* The program of a thread, which may call itself anything; "" if it has ended. */
+/* The program of a thread, which may have any name; "" if it has ended. */
 static const char *who_program(char *room, size_t size, int pid)
 {
 	char path[40];
@@ -74,7 +74,7 @@ static const char *who_program(char *room, size_t size, int pid)
 	return room;
 }
 
-/* The directory of a context is as old as the context. */
+/* The context's age is that of its directory. */
 static void who_since(const struct who *w, struct slice context, char since[40])
 {
 	char path[128];
@@ -87,8 +87,8 @@ static void who_since(const struct who *w, struct slice context, char since[40])
 		strftime(since, 40, "%Y-%m-%dT%H:%M:%S%z", &tm);
 }
 
-/* The process that has loaded it. One of another PID namespace, as of a container, has no number
- * here. */
+/* Names the process that loaded the context. A process in another PID namespace, such as a
+ * container's, has no number here. */
 static void who_loader(char *room, size_t size, int pid)
 {
 	char program[64];
@@ -151,7 +151,7 @@ static void who_json(const struct who_item *item)
 		printf("%s}\n", t.p);
 }
 
-/* The lines of a CPU without its number. */
+/* Adds the lines of a CPU, without its number. */
 static void who_add_text(struct text *t, const struct who_item *item)
 {
 	char room[PFM_COUNTERS_ROOM];
@@ -220,7 +220,7 @@ static const struct pfm_pmu *who_pmu(const struct who *w, const struct cpus_line
 	return pmu ? pmu : &w->pmus.common;
 }
 
-/* Each counter that other software uses, then the others. */
+/* Shows each counter that other software uses, then the other counters. */
 static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 {
 	const struct pfm_pmu *pmu = who_pmu(w, c);
@@ -235,7 +235,7 @@ static void who_in_use(struct who *w, struct text *t, const struct cpus_line *c)
 		item.counters = machine_counters(pmu, pmc);
 		others.counters &= ~item.counters;
 		item.state = "in use";
-		/* Of a counter of memory controllers, one of its PMDs. */
+		/* For a counter of memory controllers, name the PMD that is in use. */
 		pmd[0] = '\0';
 		if (item.counters & pmu->umc)
 			snprintf(pmd, sizeof(pmd), "PMD %u is ", pmc);

@@ -10,7 +10,7 @@
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 
-/* Adds a plan for CPUs of that type, unless there is one. */
+/* Adds a plan for CPUs of @type, unless there is one. */
 static void load_plan_add(struct plans *plans, const struct pmus *pmus, struct slice type)
 {
 	const struct pfm_pmu *pmu = pmus_of_type(pmus, type);
@@ -30,7 +30,7 @@ static bool load_plan_has(const struct places *places, int cpu)
 	return false;
 }
 
-/* For the types of the CPUs that the user names. */
+/* Adds plans for the types of the CPUs that the user names. */
 static int load_plan_choose(struct plans *plans, const struct tree *t, const struct pmus *pmus,
 	const struct place_options *where, struct err *e)
 {
@@ -50,7 +50,7 @@ static int load_plan_choose(struct plans *plans, const struct tree *t, const str
 	return rc;
 }
 
-/* The type of CPUs that all events of the list name, in @type; "": none does. */
+/* Finds the type of CPUs that all events of the list name; "" if they name none. */
 static int load_plan_find_type(
 	const struct pfm_pmu *common, const char *list, const char **type, struct err *e)
 {
@@ -77,7 +77,7 @@ static int load_plan_find_type(
 	return 0;
 }
 
-/* The CPUs of the plan's type that are online. */
+/* Lists the online CPUs of the plan's type. */
 static int load_plan_list_cpus(struct plan *p, const struct tree *t, struct err *e)
 {
 	TEXT_CLEANUP struct text text = {0};
@@ -97,7 +97,8 @@ static int load_plan_list_cpus(struct plan *p, const struct tree *t, struct err 
 	return p->cpus.n ? 0 : err_set(e, ENXIO, "no CPU of type %s is online", p->pmu->type);
 }
 
-/* Threads are counted by what all CPUs have, or on CPUs of the type that their events name. */
+/* Adds a plan for threads: they are counted with what all CPUs have, or only on CPUs of the type
+ * that their events name. */
 static int load_plan_threads(struct plans *plans, const struct tree *t, const struct pmus *pmus,
 	const char *events, struct err *e)
 {
@@ -126,7 +127,7 @@ static int load_plan_events(const struct plan_events *wanted, struct group_list 
 	return rc;
 }
 
-/* Threads have no counters of memory controllers. */
+/* Refuses events of memory controllers, which threads cannot count. */
 static int load_plan_check(const struct plan *p, const struct place_options *where, struct err *e)
 {
 	for (unsigned i = 0; i < p->n; i++)
@@ -151,7 +152,7 @@ int load_plans(const struct plan_events *wanted, const struct tree *t, const str
 		rc = load_plan_threads(plans, t, pmus, wanted->events, e);
 	if (rc < 0)
 		return rc;
-	/* Of CPUs that are not there, the daemon tells when contexts are loaded. */
+	/* If the CPUs do not exist, the daemon reports it when contexts are loaded. */
 	if (!plans->n)
 		plans->all[plans->n++].pmu = &pmus->common;
 	for (unsigned i = 0; i < plans->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events that the user wants to count on an open tree. */
+/* Plans for the events that the user wants to count on an open tree. */
 #ifndef TOOLS_PFM_LOAD_PLAN_H
 #define TOOLS_PFM_LOAD_PLAN_H
 
@@ -11,9 +11,9 @@
 #include "tools/pfm/tree/tree.h"
 
 /*
- * Makes plans of them, without counters: plan_assign() is next. Where @where names CPUs of several
- * types, there is one for each type; without, one for what all CPUs have. @pmus must stay. Reads
- * @groups, which must stay, if a group is wanted; group_free() it, and plans_free() @plans, also
+ * Makes plans for @wanted, without counters: plan_assign() is next. If @where names CPUs of several
+ * types, there is a plan for each type, otherwise one for what all CPUs have. @pmus must stay.
+ * Reads @groups, which must stay, if a group is wanted. Call group_free() and plans_free(), even
  * after a failure.
  */
 int load_plans(const struct plan_events *wanted, const struct tree *t, const struct pmus *pmus,

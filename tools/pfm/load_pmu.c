@@ -16,24 +16,27 @@
 #include "tools/pfm/tree/cpu_types.h"
 
 enum {
-	BACKEND = 2, /* of load_names; the same for all types */
+	BACKEND = 2, /* index in load_names; it is the same for all types */
 	PMCS,
 	PMDS,
 	NFILES = 6,
-	CPUINFO_PIECE = 512, /* what matters of the first processor; the kernel makes no more */
+	/* enough for what is needed of the first processor; the kernel returns no more */
+	CPUINFO_PIECE = 512,
 };
 
 static const char *const load_names[NFILES] = {
 	"pmu/name", "pmu/model", "pmu/backend", "pmu/pmcs", "pmu/pmds", "pmu/events"};
 
-/* Linux names its PMU cpu, or on CPUs of several types cpu_core. A virtual machine may lack it. */
+/*
+ * Linux names its PMU cpu, or cpu_core if CPUs are of several types. A virtual machine may lack it.
+ */
 static bool load_kernel_has_pmu(void)
 {
 	return access("/sys/bus/event_source/devices/cpu", F_OK) == 0 ||
 	       access("/sys/bus/event_source/devices/cpu_core", F_OK) == 0;
 }
 
-/* The backend perf counts with the machine's PMU, of which the tree tells nothing. */
+/* The machine's CPU. The perf backend counts with its PMU, which the tree does not describe. */
 static struct pfm_cpu load_cpu(void)
 {
 	CLEANUP_CLOSE int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
@@ -62,7 +65,9 @@ static int load_texts(const struct tree *t, struct text texts[NFILES], struct er
 	return rc;
 }
 
-/* Adds @name of @type to @acc, which is empty, or reduces @acc to what both have. */
+/*
+ * Adds the file @name of @type to @acc if it is the first, or else reduces @acc to what both have.
+ */
 static int load_type(const struct tree *t, const char *type, const char *name, struct text *acc,
 	bool first, struct err *e)
 {
@@ -80,13 +85,13 @@ static int load_type(const struct tree *t, const char *type, const char *name, s
 /* The files of the tree, and the types of CPUs. */
 struct load {
 	struct text texts[NFILES];
-	struct text words; /* the types, a word each */
+	struct text words; /* the types, one word each */
 	char types[CPU_TYPES_MAX][CPU_TYPES_NAME];
 	int ntypes;
 	bool users; /* as in struct pfm_pmu */
 };
 
-/* What all CPUs have of a file, where these are of several types. */
+/* Replaces a file by what all types of CPUs have. */
 static int load_common(const struct tree *t, struct load *l, int file, struct err *e)
 {
 	int rc = 0;
@@ -104,7 +109,7 @@ static void load_free(struct load *l)
 	text_free(&l->words);
 }
 
-/* @type "": of all CPUs. */
+/* Parses the files. @type "": all CPUs. */
 static int load_parse(const struct load *l, const char *type, struct pfm_pmu *pmu, struct err *e)
 {
 	struct pfm_cpu cpu = load_cpu();
@@ -131,7 +136,7 @@ static int load_parse(const struct load *l, const char *type, struct pfm_pmu *pm
 	return rc;
 }
 
-/* Reads what all PMUs have, and the types. */
+/* Reads the common files and the list of types. */
 static int load_begin(const struct tree *t, struct load *l, struct err *e)
 {
 	int rc = load_texts(t, l->texts, e);

@@ -28,15 +28,15 @@ uint64_t machine_counters(const struct pfm_pmu *pmu, unsigned pmc)
 	return counters;
 }
 
-/* Of counters that other software uses. */
+/* Result of a search for counters that other software uses. */
 struct machine_used {
-	uint64_t counters; /* all */
-	uint64_t wanted;   /* of these, the first user is to be told */
-	char *room;        /* the text about it; NULL: of none */
+	uint64_t counters; /* all counters in use */
+	uint64_t wanted;   /* counters whose first user is to be found */
+	char *room;        /* a text about that user; NULL: not wanted */
 	bool found;
 };
 
-/* What is behind the user's name is in `pfm who`. */
+/* Names the user only: `pfm who` shows the rest of its sentence. */
 static void machine_tell_user(struct machine_used *used, int cpu, unsigned pmc, struct slice by)
 {
 	size_t n = 0;
@@ -108,7 +108,9 @@ static bool machine_in_group(const char *group)
 	return getegid() == gid;
 }
 
-/* Ids are compared as this user namespace shows them: root of a container is not the machine's. */
+/*
+ * Ids are compared as seen in this user namespace: root of a container is not the machine's root.
+ */
 static bool machine_owns(const struct tree *t)
 {
 	struct stat st;
@@ -116,7 +118,7 @@ static bool machine_owns(const struct tree *t)
 	return fstat(t->dir, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* Whether the kernel lets this user count no more than the user level. */
+/* Whether the kernel limits this user to the user level. */
 static bool machine_forbids_kernel(void)
 {
 	struct perf_event_attr attr = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* pfm counts and profiles by the tree of a perfmonfs mount, with the rights of its user. */
+/* pfm counts and profiles through the tree of a perfmonfs mount, with the rights of its user. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ const struct pfm_command *const pfm_commands[] = {
 	NULL,
 };
 
-/* Commands of perf and LIKWID, with what to type here. */
+/* Commands of perf and LIKWID, with what to type instead. */
 static const struct {
 	const char *name, *instead;
 } main_foreign[] = {
@@ -68,7 +68,7 @@ static const struct {
 	{"version", "`pfm --version`"},
 };
 
-/* Why @name is no command, with the commands nearest to it. */
+/* Explains that @name is no command, and suggests similar commands. */
 static int main_unknown(const char *name, struct err *e)
 {
 	struct nearest near = {0};
@@ -117,7 +117,7 @@ static int main_help(int argc, char **argv, struct err *e)
 	return 0;
 }
 
-/* Output that was lost, as on a full disk, is a failure. */
+/* Lost output, as on a full disk, is a failure. */
 static int main_flush(int status, struct err *e)
 {
 	bool failed = ferror(stdout);
@@ -136,7 +136,7 @@ static int main_run(const struct pfm_command *c, int argc, char **argv)
 	struct err e = {0};
 	int status;
 
-	/* The command tells of its options itself. */
+	/* The command reports errors about its options. */
 	opterr = 0;
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		options_print_help(c, stdout);
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	const struct pfm_command *c;
 	struct err e;
 
-	/* Where it was ignored, the kernel would keep no exit status of the command. */
+	/* If SIGCHLD was ignored, the kernel would keep no exit status of the command. */
 	signal(SIGCHLD, SIG_DFL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);

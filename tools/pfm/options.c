@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Options of all commands: parsing, help, and what is said about mistakes. */
+/* Options of all commands: parsing, help, and sentences about mistakes. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { OPTIONS_MAX = 128, OPTIONS_COLUMNS = 80, OPTIONS_INDENT = 27, OPTIONS_WORD = 64 };
 
-/* What getopt_long() returns for a long option: the index of its row, plus this. */
+/* Offset in the result of getopt_long() for a long option: the index of its row plus this. */
 enum { OPTIONS_ROW = 1024 };
 
 static bool options_has_letter(const struct option_row *r)
@@ -26,7 +26,7 @@ static int options_arguments(const struct option_row *r)
 	return r->argument[0] == '[' ? optional_argument : required_argument;
 }
 
-/* The tables of getopt_long(). */
+/* Makes the tables of getopt_long(). */
 static void options_make(const struct pfm_command *c, struct option *longs, char *letters)
 {
 	if (c->runs_command)
@@ -63,7 +63,7 @@ static const struct option_row *options_named(const struct pfm_command *c, struc
 	return NULL;
 }
 
-/* The row of the option that @word is, without its argument; NULL: none. */
+/* Finds the row of option @word, without its argument; NULL: none. */
 static const struct option_row *options_find(const struct pfm_command *c, const char *word)
 {
 	if (word[0] != '-' || !word[1])
@@ -75,7 +75,7 @@ static const struct option_row *options_find(const struct pfm_command *c, const 
 
 /* --- Mistakes */
 
-/* Commands that have the option that @word is, in @room: "record, top"; "" without any. */
+/* Lists the commands that have option @word, in @room: "record, top"; "" if there are none. */
 static const char *options_elsewhere(const char *word, char room[OPTIONS_WORD])
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static const char *options_elsewhere(const char *word, char room[OPTIONS_WORD])
 	return room;
 }
 
-/* Long options of which @word is an abbreviation, or to which it is near. */
+/* Offers the long options that @word may abbreviate or misspell. */
 static void options_offer(const struct pfm_command *c, const char *word, struct nearest *near)
 {
 	struct slice name = {word + 2, strcspn(word + 2, "=")};
@@ -128,7 +128,7 @@ static int options_unknown(const struct pfm_command *c, const char *word, struct
 	return err_set(e, EINVAL, "%.*s: no such option: see `pfm help %s`", n, word, c->name);
 }
 
-/* For what getopt_long() has refused by '?', or by ':' if an argument is missing. */
+/* Makes a sentence when getopt_long() has returned '?', or ':' for a missing argument. */
 static int options_refuse(
 	const struct pfm_command *c, char *const *argv, int refused, struct err *e)
 {
@@ -150,7 +150,7 @@ static int options_refuse(
 	return err_set(e, EINVAL, "--%s: takes no argument; see `pfm help %s`", r->name, c->name);
 }
 
-/* The option as it is called. */
+/* Writes the option as the user types it. */
 static void options_call(const struct option_row *r, char room[OPTIONS_WORD])
 {
 	if (options_has_letter(r))
@@ -159,7 +159,7 @@ static void options_call(const struct option_row *r, char room[OPTIONS_WORD])
 		snprintf(room, OPTIONS_WORD, "--%s", r->name);
 }
 
-/* An argument that is an option itself, and a long option with one dash. */
+/* Refuses an argument that is itself an option, and a long option with one dash. */
 static int options_check(
 	const struct pfm_command *c, const struct option_row *r, char *const *argv, struct err *e)
 {
@@ -214,7 +214,7 @@ int options_set_once(const char **value, const char *option, const char *arg, st
 
 /* --- Help */
 
-/* A long option alone is below the others. */
+/* Prints an option. One without a letter is aligned with the long names above it. */
 static void options_print_row(const struct option_row *r, struct text *t)
 {
 	const char *argument = r->argument ? r->argument : "";
