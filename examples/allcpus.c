@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * allcpus PMC0-VALUE MILLISECONDS: counts on each CPU for so long. A context monitors one CPU, and
- * its calls must be made on that CPU, so each context has a thread.
- */
+/* allcpus PMC0-VALUE MILLISECONDS: counts on each CPU for MILLISECONDS. A context monitors one CPU,
+ * and its calls must be made on that CPU, so each context has a thread. */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <sched.h>

@@ -14,7 +14,7 @@
 
 static void *work(void *n)
 {
-	fault(1); /* the faults that only the first one causes */
+	fault(1); /* the faults that only the first call causes */
 	for (int i = 0; i < 3; i++) {
 		if (pfm_region_begin("all") < 0)
 			err(1, "region all");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sampling CPU PMC0-VALUE PERIOD SAMPLES: takes at least so many samples of a CPU, one every PERIOD
+ * sampling CPU PMC0-VALUE PERIOD SAMPLES: takes at least SAMPLES samples of a CPU, one every PERIOD
  * events, with the default format, and prints process and ip. It reads the buffer when it is full.
  */
 #define _GNU_SOURCE 1

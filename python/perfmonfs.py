@@ -65,7 +65,7 @@ def find_mount():
         for line in mounts:
             _, _, _, root, path, *_, kind, _, options = line.split()
             if kind == b"fuse.perfmonfs" and root == b"/" and trusted & set(options.split(b",")):
-                # The file has blanks and the like in octal.
+                # The kernel escapes blanks and similar characters in octal.
                 return os.fsdecode(path.decode("unicode_escape").encode("latin-1"))
     raise FileNotFoundError(
         errno.ENOENT, "perfmonfs is not mounted: mount it, or set PERFMONFS to the mount")
@@ -198,9 +198,8 @@ class Registers:
 class _Flagged(_Directory):
     @property
     def flags(self):
-        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps,
-        background. Event set:
-        ovfl_switch, time_switch, expl_next."""
+        """A set of words. Context: system_wide, notify_block, ovfl_no_msg, raw, gaps, background.
+        Event set: ovfl_switch, time_switch, expl_next."""
         return set(self.read("flags").split()) - {"none"}
 
     @flags.setter
@@ -224,7 +223,7 @@ class EventSet(_Flagged):
 
     @regs.setter
     def regs(self, lines):
-        """Writes registers, a line each, in one command."""
+        """Writes registers, one per line, in one command."""
         self.write("regs", lines)
 
     @property
@@ -281,8 +280,8 @@ class EventSet(_Flagged):
 
 
 class Context(_Flagged):
-    """A context. close() removes one that Mount.context() has created. Context(PATH) opens an
-    existing one, which close() does not remove."""
+    """A context. close() removes it if Mount.context() created it. Context(PATH) opens an
+    existing context, which close() does not remove."""
 
     def __init__(self, path, created_by=None):
         super().__init__(path, os.path.join(path, "last_error"))
@@ -374,8 +373,8 @@ class Context(_Flagged):
         return self._msg
 
     def messages(self, timeout=None):
-        """Returns the queued messages. If there are none, waits for some, for timeout seconds at
-        most; with None, without limit."""
+        """Returns the queued messages. If there are none, waits for messages for at most timeout
+        seconds; with None, without limit."""
         fd = self.fileno()
         deadline = None if timeout is None else time.monotonic() + timeout
         ready = select.poll()
@@ -414,7 +413,7 @@ class Context(_Flagged):
             return parse_samples(memory, sampled)
 
     def close(self):
-        """Stops, unloads and removes the context if Mount.context() has created it."""
+        """Stops, unloads and removes the context if Mount.context() created it."""
         if self._msg is not None:
             os.close(self._msg)
             self._msg = None
@@ -434,7 +433,7 @@ that this module does not know. ip of lost is the number of lost messages. pid, 
 
 
 def parse_messages(records):
-    """Returns the messages in bytes that were read from msg."""
+    """Returns the messages in records, bytes that were read from msg."""
     found = []
     for kind, pid, number, cpu, tid, ip, *pmds in _MESSAGE.iter_unpack(records):
         found.append(Message(_KINDS.get(kind, kind), pid, number, cpu, tid, ip, _bits(pmds)))
@@ -500,7 +499,7 @@ class Live:
     an update. The module has no memory barriers, which x86 does not need for loads."""
 
     def __init__(self, fd):
-        # By libc, because the mmap module maps no more than the size of the file, which is 0.
+        # Uses libc: the mmap module maps at most the size of the file, which is 0.
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.mmap.restype = ctypes.c_void_p
         self._time = None
@@ -546,8 +545,8 @@ class Live:
         return cpu if active else None, found
 
     def age(self):
-        """Returns how many seconds ago the counts of the last read() were those of that moment; 0 if
-        they do not change, as the set is not active."""
+        """Returns the age of the counts of the last read(), in seconds; 0 if they do not change,
+        because the set is not active."""
         if self._time is None:
             return 0.0
         return max(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._time, 0) / 1e9
@@ -575,7 +574,7 @@ def _region_call(function, name):
 def region(name):
     """Counts a block, or with @region(NAME) the calls of a function, if the program was started by
     `pfm stat --regions`, which prints the counts. Otherwise it has no effect. It counts the thread
-    that enters the block, with what the interpreter does for it."""
+    that enters the block, including the work of the interpreter for it."""
     if not os.environ.get("PFM_REGIONS"):
         yield
         return
