@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the formats whose samples have call chains, as "stack" has them. */
+/* Shared by the formats whose samples have call chains in the form of "stack". */
 #ifndef FORMATS_FRAMES_H
 #define FORMATS_FRAMES_H
 

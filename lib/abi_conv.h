@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion between the structures of perfmon2's versions and those of perfmonfs/ioctl.h. */
+/* Conversion between the structures of perfmon2's versions and the structures of
+ * perfmonfs/ioctl.h. */
 #ifndef PERFMONFS_LIB_ABI_CONV_H
 #define PERFMONFS_LIB_ABI_CONV_H
 

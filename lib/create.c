@@ -37,7 +37,7 @@ static int create_set_up(const struct ctx_fd *t, struct creation *c)
 
 static int create_open_clone(void)
 {
-	/* Not close-on-exec, as in perfmon2's kernels. */
+	/* The descriptor is not close-on-exec, as in perfmon2's kernels. */
 	int fd = mount_open("clone", O_RDWR);
 
 	if (fd >= 0)

@@ -10,7 +10,7 @@
 
 struct region_ctx {
 	int fd;                         /* an open clone; -1: none */
-	uint64_t number;                /* its name in ctx/ */
+	uint64_t number;                /* the context's name in ctx/ */
 	const struct pfm_live *page;    /* NULL: counts are read by system calls */
 	uint8_t index[PFM_REGION_PMDS]; /* index in @page of each PMD */
 };

@@ -22,7 +22,8 @@ struct msr_backend {
 	/* Guards the other fields named pending; no lock is taken under it. */
 	pthread_mutex_t pending_lock;
 	struct pending_restore *pending; /* Reservations that could not be restored, by CPU. */
-	bool pending_lost; /* Some were dropped for lack of memory: only the journal has them. */
+	/* Some entries were dropped for lack of memory: only the journal has them. */
+	bool pending_lost;
 	/* The thread that restores when CPUs come online. It may run after begin. */
 	pthread_t pending_thread;
 	pthread_cond_t pending_changed;

@@ -23,7 +23,8 @@ struct pending_restore {
 	unsigned cpu;
 	const struct msr_type *type;
 	bool offline; /* The CPU was offline: registers can be restored once it is online. */
-	struct reservation reservations[MSR_MAX_REGS]; /* As in struct backend_cpu. */
+	/* Reservations by row, as in struct backend_cpu. */
+	struct reservation reservations[MSR_MAX_REGS];
 };
 
 static bool pending_any(const struct reservation *reservations)

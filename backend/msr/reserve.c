@@ -70,7 +70,7 @@ void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
 }
 
 /*
- * Sets the bits of @reg under @mask to those of @orig, except enable bits, which are cleared.
+ * Sets the bits of @reg under @mask to the bits of @orig, except enable bits, which are cleared.
  * Returns -errno without a sentence.
  */
 static int reserve_restore(

@@ -109,8 +109,8 @@ static inline __attribute__((always_inline)) int msr_run_update(struct backend_c
 	op->value = old;
 	if (replace && ((old ^ op->expect) & op->mask & ~(special ? reg->ovf : 0)))
 		return 0;
-	/* A joint register is written even if the value is there already: another CPU alone may
-	 * have written it. */
+	/* A joint register is written even if it already has the value: maybe only another CPU has
+	 * written it. */
 	if (new == old && !(special && reg->joint))
 		return 0;
 	return msr_run_put(c, reg, new, special, e);

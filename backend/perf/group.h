@@ -54,7 +54,7 @@ struct perf_group {
 	unsigned cpu;
 	struct thread_conf conf;
 	struct perf_process *process; /* NULL: one thread. */
-	int leader;                   /* Its descriptor. */
+	int leader;                   /* The leader's descriptor. */
 	bool begun;                   /* It was started, so threads that inherit it may exist. */
 	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */

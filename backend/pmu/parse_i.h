@@ -29,7 +29,7 @@ enum {
 struct parse {
 	struct pmu pmu;
 	struct pmu_model model;
-	/* Parameters for of=: those of the actual CPU, or of the line "features". */
+	/* Parameters for of=: of the actual CPU, or from the line "features". */
 	const struct pmu_features *features;
 	/* By row, the PMCs that keep only the bits of their PMDs: with of= and shared. */
 	bool trims[PMU_MAX_PMCS];

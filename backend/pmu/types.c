@@ -119,7 +119,7 @@ static int types_add_pmd(const struct pmu *raw, unsigned row, struct pmu *all, s
 	return 0;
 }
 
-/* The row of free register @f; -1: none. */
+/* The row of free-running register @f; -1: none. */
 static int types_find_free(const struct pmu *pmu, const struct pmu_free *f)
 {
 	for (unsigned i = 0; i < pmu->nfrees; i++) {

@@ -3,7 +3,7 @@
  * AMD's core counters. Version 0: four, since K7. Version 1: six, since family 15h; the first four
  * are also at the old addresses. Version 2: with global registers, since Zen 4. Addresses and rules
  * follow the Programmer's Manual, volume 2, section 13.2. Reserved bits of selectors and counters
- * are ignored; those of the global control fault.
+ * are ignored; reserved bits of the global control fault.
  */
 #include "backend/sim/hw_i.h"
 

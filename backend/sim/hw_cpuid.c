@@ -75,7 +75,7 @@ static void cpuid_leaf_23(const struct pmu_model *m, uint32_t subleaf, uint32_t 
 	}
 }
 
-/* Threads of a core, then those of a package, then no more levels. */
+/* Describes the threads of a core, then the threads of a package, then no more levels. */
 static void cpuid_leaf_b(unsigned cpu, uint32_t subleaf, uint32_t out[4])
 {
 	static const unsigned bits[] = {HW_CORE_BITS, HW_PACKAGE_BITS};

@@ -50,7 +50,7 @@
 #define PFM_SETFL_TIME_SWITCH 0x02
 #endif
 
-/* Types of messages. Those from 0x100 are only in perfmonfs: see perfmonfs/msg.h. */
+/* Types of messages. Types from 0x100 on are only in perfmonfs: see perfmonfs/msg.h. */
 #define PFM_MSG_OVFL 1 /* an overflow of PMDs with notification */
 #define PFM_MSG_END  2 /* the monitored thread has ended */
 

@@ -49,7 +49,7 @@ typedef struct pfarg_ctx {
 #define PFM_REGFL_RANDOM      0x2 /* PMC: randomize reset values of its PMD */
 /* 6.2.1, PMC: no 64-bit emulation of its PMD */
 #define PFM_REGFL_NO_64BIT_EMUL 0x4
-/* 6.2.2, PFM_READ_PMDS: long reset of the PMD, and of those in its reset list, after reading */
+/* 6.2.2, PFM_READ_PMDS: long reset of the PMD, and of the PMDs in its reset list, after reading */
 #define PFM_REGFL_READ_RESET 0x8
 
 typedef struct pfarg_pmc {

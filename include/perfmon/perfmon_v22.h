@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perfmon2 2.2 of 2006: pfm_create_context() has three arguments, names the format by UUID, and
- * returns the descriptor in ctx_fd. Calls that differ from those of 2.81 have other symbols.
+ * returns the descriptor in ctx_fd. Calls that differ from 2.81 have different symbols.
  *
  * set_act_duration is in ns, as in later kernels; kernels with 2.2 had cycles.
  */

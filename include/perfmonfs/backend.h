@@ -29,10 +29,10 @@ enum reg_verb {
 	REG_READ,
 	/* The register = value. */
 	REG_WRITE,
-	/* The register's bits under mask = those of value; value = the register before. There is no
-	 * write if it would change nothing. */
+	/* The register's bits under mask = the bits of value; value = the register before. Nothing
+	 * is written if that would change nothing. */
 	REG_UPDATE,
-	/* Like REG_UPDATE, but only if the bits under mask equal those of expect. value = the
+	/* Like REG_UPDATE, but only if the bits under mask equal the bits of expect. value = the
 	 * register before in both cases; a mismatch is not a failure. */
 	REG_REPLACE,
 	/* value = the register. Its bits under mask are saved as the original ones, in the journal
@@ -134,7 +134,7 @@ struct backend_ops {
 	const char *name;
 
 	/* CPUs and registers belong to a model: there are no threads to monitor, and no kernel
-	 * event tells what runs there. */
+	 * event shows what runs there. */
 	bool simulated;
 
 	/* cpu_open() requires CAP_SYS_RAWIO, so the daemon keeps this capability. */
@@ -199,8 +199,8 @@ struct backend_ops {
 	 * Only if backend.opens_threads. All run() calls between @on true and false take effect at
 	 * one moment, that of the first reading, while the thread goes on: a counter that starts
 	 * continues where another has stopped. Counters that select an event for the first time
-	 * start later, and so do all that the kernel cannot keep open next to those that stop. No
-	 * effect with conf->inherit, or if any event takes a counter.
+	 * start later, and so do counters whose events the kernel cannot keep open next to the
+	 * events that stop. No effect with conf->inherit, or if any event takes a counter.
 	 */
 	void (*thread_at_once)(struct backend_cpu *c, bool on);
 

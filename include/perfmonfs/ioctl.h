@@ -3,7 +3,7 @@
  * ioctls of an open MNT/clone, whose descriptor is a context (specification, chapter 3).
  * libperfmonfs implements perfmon2's calls with them; other languages may use them directly.
  *
- * Structures are those of perfmon2 in Linux 2.6 kernels. They have a fixed size, also in 32-bit
+ * The structures are perfmon2's from Linux 2.6 kernels. They have a fixed size, even in 32-bit
  * programs. Reserved fields must be 0.
  *
  * A command marked [] takes a vector of 1 to N elements. Its size carries their number:

@@ -2,8 +2,8 @@
 /*
  * The description of a PMU: data, never code. It maps the logical registers of perfmon2
  * (specification 3.2: PMCs configure, PMDs hold data, both have 64 bits) to actual registers, and
- * says what may be written to them. Logical numbers are those of the perfmon2 kernels, so that old
- * register assignments remain valid: Intel PMC/PMD n is counter n, PMC 16 is FIXED_CTR_CTRL and
+ * says what may be written to them. Logical numbers are the same as in perfmon2 kernels, so that
+ * old register assignments remain valid: Intel PMC/PMD n is counter n, PMC 16 is FIXED_CTR_CTRL and
  * PMD 16+n is fixed counter n.
  */
 #ifndef PERFMONFS_PMU_H
@@ -287,7 +287,7 @@ struct pmu {
 	/* Rows of registers that CPUs of these types lack. They have no address, and keep their
 	 * defaults. */
 	pmu_rows lacks_pmcs, lacks_pmds;
-	pmu_rows lacks_frees; /* Rows of free registers that CPUs of these types lack. */
+	pmu_rows lacks_frees; /* Rows of free-running registers that CPUs of these types lack. */
 };
 
 /* The PMUs of a machine whose CPUs differ, all with the same rows. */

@@ -17,8 +17,8 @@ struct hw;
 
 #define HW_DEFAULT_MODEL "intel_v4"
 
-/* The name of modelled processor @i; NULL after the last one. The second function returns a line
- * about its counters. */
+/* The name of modelled processor @i, and a line about its counters; NULL after the last
+ * processor. */
 const char *hw_model_name(unsigned i);
 const char *hw_model_counters(unsigned i);
 /* Whether model @i has MSRs, rather than other registers, at the addresses of this interface (enum
@@ -36,7 +36,7 @@ int hw_new(const char *model, unsigned ncpus, struct hw **out, struct err *e);
 void hw_free(struct hw *hw);
 unsigned hw_cpus(const struct hw *hw);
 
-/* The results are those of the msr driver: 0, -EIO (#GP), -ENXIO (offline or no such CPU). */
+/* The results are the msr driver's: 0, -EIO (#GP), -ENXIO (offline or no such CPU). */
 int hw_rdmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
 int hw_wrmsr(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t value);
 int hw_cpuid(struct hw *hw, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
@@ -64,8 +64,8 @@ int hw_knob_show(struct hw *hw, const char *knob, struct text *out, struct err *
 extern const char *const hw_knobs[]; /* NULL at the end. */
 
 /*
- * Prints each access from now on to @log, one line each, except those of poke; NULL stops logging.
- * The caller must not read @log while another thread accesses registers.
+ * Prints each access from now on to @log, one line each, except accesses by poke; NULL stops
+ * logging. The caller must not read @log while another thread accesses registers.
  */
 void hw_log(struct hw *hw, struct text *log);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sampling format "nway" (specification 6.3.1): the buffer has several parts, which are filled
- * one after another, so that monitoring continues while the tool reads. Samples are those of
+ * one after another, so that monitoring continues while the tool reads. Samples are the same as in
  * "default". The buffer is a header, a record for each part, and the parts.
  *
  * When notified, the tool reads part hdr_tool if it is full, and writes restart, which frees the
