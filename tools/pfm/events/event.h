@@ -39,8 +39,10 @@ struct pfm_event {
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e);
 
-/* -EACCES: the kernel counts @event only at both levels together, and @allowed has one; -EINVAL:
- * the text of such an event names a level. */
+/*
+ * Checks the level of @event. -EACCES: the kernel counts it only at both levels together, and
+ * @allowed has one; -EINVAL: the text of such an event names a level.
+ */
 int event_check_level(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, unsigned allowed, struct err *e);
 

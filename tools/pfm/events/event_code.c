@@ -11,7 +11,7 @@
 
 enum { CMASK_MAX = 255 };
 
-/* @again: the modifier was given before. */
+/* Fails if @again: the modifier was given before. */
 static int event_set_once(bool again, struct slice word, struct err *e)
 {
 	return again ? err_set(e, EINVAL, "the modifier '%.*s' is given twice", SLICE_ARG(word))

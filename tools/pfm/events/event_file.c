@@ -122,7 +122,7 @@ static bool event_file_is_of_type(const struct event_file *f)
 	return false;
 }
 
-/* NAME CODE COUNTERS DESCRIPTION */
+/* Parses NAME CODE COUNTERS DESCRIPTION. */
 static int event_file_event(
 	struct event_file *f, struct slice name, struct slice line, struct err *e)
 {
@@ -149,7 +149,7 @@ static int event_file_event(
 	return f->foreign ? 0 : event_table_add(&f->pmu->events, &row, e);
 }
 
-/* pmu NAME... */
+/* Parses pmu NAME... */
 static int event_file_pmu(struct event_file *f, struct slice line, struct err *e)
 {
 	struct slice word = slice_word(&line);
@@ -167,7 +167,7 @@ static bool event_same_vendor(enum pfm_encoding encoding, bool amd)
 	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
 }
 
-/* intel or amd */
+/* Parses "intel" or "amd". */
 static int event_file_vendor(struct event_file *f, struct slice word, bool *amd, struct err *e)
 {
 	*amd = slice_is(word, "amd");
@@ -180,7 +180,7 @@ static int event_file_vendor(struct event_file *f, struct slice word, bool *amd,
 	return 0;
 }
 
-/* intel|amd FAMILY MODELS. Sets @is if the machine's CPU is one of them. */
+/* Parses intel|amd FAMILY MODELS. Sets @is if the machine's CPU is one of them. */
 static int event_file_models(struct event_file *f, struct slice line, bool *is, struct err *e)
 {
 	const struct pfm_cpu *cpu = &f->pmu->cpu;
@@ -205,7 +205,7 @@ static int event_file_models(struct event_file *f, struct slice line, bool *is, 
 	return 0;
 }
 
-/* also NAME [intel|amd FAMILY MODELS]: only on these CPUs, or where the CPU is not known. */
+/* Parses also NAME [intel|amd FAMILY MODELS]: the name is for these CPUs, or for an unknown CPU. */
 static int event_file_also(struct event_file *f, struct slice line, struct err *e)
 {
 	struct slice name = slice_word(&line);

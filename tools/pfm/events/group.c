@@ -30,7 +30,7 @@ static int group_label_index(const void *arg, struct slice name)
 	return -1;
 }
 
-/* event LABEL [= EVENT] */
+/* Parses event LABEL [= EVENT]. */
 static int group_parse_event(struct group *g, struct slice line, struct err *e)
 {
 	struct slice text = line, label = slice_trim(slice_cut(&text, '='));
@@ -52,7 +52,7 @@ static int group_parse_event(struct group *g, struct slice line, struct err *e)
 	return rc;
 }
 
-/* NAME or NAME [UNIT] */
+/* Parses NAME or NAME [UNIT]. */
 static int group_parse_metric_name(struct group_metric *m, struct slice text, struct err *e)
 {
 	struct slice name = slice_word(&text), unit = slice_trim(text);
@@ -67,7 +67,7 @@ static int group_parse_metric_name(struct group_metric *m, struct slice text, st
 		(struct slice){unit.p + 1, unit.n - 2}, "a unit", m->unit, sizeof(m->unit), e);
 }
 
-/* metric NAME [UNIT] = FORMULA ; DESCRIPTION */
+/* Parses metric NAME [UNIT] = FORMULA ; DESCRIPTION. */
 static int group_parse_metric(struct group *g, struct slice line, struct err *e)
 {
 	struct slice desc = line, formula = slice_cut(&desc, ';');
@@ -92,7 +92,7 @@ static int group_parse_metric(struct group *g, struct slice line, struct err *e)
 	return rc;
 }
 
-/* group NAME DESCRIPTION */
+/* Parses group NAME DESCRIPTION. */
 static int group_begin(struct group_list *list, struct slice line, struct err *e)
 {
 	struct slice name = slice_word(&line), desc = slice_trim(line);
@@ -112,7 +112,7 @@ static int group_begin(struct group_list *list, struct slice line, struct err *e
 	return rc;
 }
 
-/* @first: the number of groups before those of the file. */
+/* Parses a line. @first: the number of groups before those of the file. */
 static int group_parse_line(
 	struct group_list *list, unsigned first, struct slice line, struct err *e)
 {

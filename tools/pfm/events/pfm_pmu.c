@@ -214,7 +214,7 @@ static void pmu_copy(char *to, size_t room, struct slice s)
 	snprintf(to, room, "%.*s", (int)(s.n < room ? s.n : room - 1), s.p);
 }
 
-/* NAME PMC-VALUE DESCRIPTION */
+/* Parses NAME PMC-VALUE DESCRIPTION. */
 static int pmu_parse_event(struct pfm_pmu *pmu, struct slice line, struct err *e)
 {
 	struct event_row row = {.counters = EVENT_ANY_COUNTER, .source = "tree", .active = true};
@@ -393,7 +393,7 @@ uint64_t pfm_pmu_fixed(const struct pfm_pmu *pmu, unsigned n)
 	return 0;
 }
 
-/* @pmu NULL: @set has numbers of PMCs, not counters. */
+/* Whether @num is in the set. With @pmu NULL, the set has PMC numbers instead of counters. */
 static bool pmu_set_has(const struct pfm_pmu *pmu, uint64_t set, unsigned num)
 {
 	const struct pfm_counter *d = pmu ? pfm_pmu_counter(pmu, num) : NULL;

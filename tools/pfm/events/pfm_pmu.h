@@ -84,7 +84,7 @@ struct pfm_pmu {
 	char model[PFM_PMU_NAME];
 	char backend[PFM_PMU_NAME];
 	struct pfm_cpu cpu;
-	bool users; /* its daemon has the rights of a user other than root: the kernel decides */
+	bool users;         /* its daemon has the rights of a non-root user: the kernel decides */
 	bool software_only; /* the perf backend on a machine whose kernel has no PMU */
 	struct pfm_pmc pmcs[PFM_PMU_REGS];
 	struct pfm_counter counters[PFM_PMU_REGS]; /* in rising order of their first PMDs */

@@ -123,7 +123,7 @@ static struct flat_row *flat_find(const struct flat_table *table, uint64_t key)
 	return NULL;
 }
 
-/* NULL: no memory. */
+/* Finds the row of a sample, or adds it. NULL: no memory. */
 static struct flat_row *flat_row(struct flat_table *table, const struct recorded_sample *s)
 {
 	struct flat_row *row;

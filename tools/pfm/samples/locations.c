@@ -108,7 +108,7 @@ struct demangled_name {
 	char *name; /* NULL: the name was not mangled */
 };
 
-/* NULL: no memory. */
+/* Demangles a name, or finds the result of doing so before. NULL: no memory. */
 static struct demangled_name *locations_demangled(struct recording *r, const char *name)
 {
 	struct hash_node *known = hash_find(&r->demangled, (uintptr_t)name);
@@ -155,7 +155,7 @@ static int location_resolve(struct recording *r, struct location *p)
 	return rc;
 }
 
-/* NULL: no memory. */
+/* Adds a location and its names. NULL: no memory. */
 static const struct location *locations_add(
 	struct recording *r, const struct location *at, uint64_t key)
 {

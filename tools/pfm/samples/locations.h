@@ -27,7 +27,7 @@ struct location {
 	unsigned number;             /* counts from 0 */
 };
 
-/* -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int locations_init(struct recording *r);
 /* Also frees an incomplete locations_init(). */
 void locations_free(struct recording *r);

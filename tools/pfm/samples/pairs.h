@@ -22,7 +22,7 @@ struct pairs {
 	unsigned room;
 };
 
-/* -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int pairs_init(struct pairs *p);
 void pairs_free(struct pairs *p);
 

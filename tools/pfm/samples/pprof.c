@@ -278,7 +278,7 @@ static void pprof_free(struct pprof *p)
 }
 
 #ifdef HAVE_ZLIB
-/* False: no memory. */
+/* Writes the profile, compressed. False: no memory. */
 static bool pprof_write_out(const struct text *t, FILE *out)
 {
 	z_stream z = {0};

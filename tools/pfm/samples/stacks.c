@@ -24,7 +24,7 @@ static struct stack_node *stack_known(const struct stacks *st, const struct stac
 	return NULL;
 }
 
-/* NULL: no memory. */
+/* Finds a child of @parent, or adds it. NULL: no memory. */
 static struct stack_node *stack_child(
 	struct stacks *st, struct stack_node *parent, const struct stack_key *k)
 {
@@ -45,7 +45,7 @@ static struct stack_node *stack_child(
 	return s;
 }
 
-/* NULL: no memory. */
+/* Adds @weight to a child of @at, and returns the child. NULL: no memory. */
 static struct stack_node *stack_step(
 	struct stacks *st, struct stack_node *at, const struct stack_key *k, uint64_t weight)
 {

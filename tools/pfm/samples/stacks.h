@@ -30,7 +30,7 @@ struct stacks {
 	struct hash nodes;
 };
 
-/* -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order);
 void stacks_free(struct stacks *st);
 

@@ -28,7 +28,7 @@ struct symbol symbols_find(struct symbols *s, uint64_t offset);
 
 struct kallsyms;
 
-/* NULL with a sentence: the kernel hides its addresses. */
+/* Reads @path, a file like /proc/kallsyms. NULL with a sentence: the kernel hides its addresses. */
 struct kallsyms *kallsyms_open(const char *path, struct err *e);
 void kallsyms_close(struct kallsyms *k);
 /* Sets @module to the module's name, or to NULL for the kernel itself. */

@@ -24,7 +24,7 @@ struct counts {
 	uint64_t counted_ns, gaps;
 };
 
-/* @elapsed_ns: the time of a reading that has no places. */
+/* Computes the counts of a reading. @elapsed_ns: the time of a reading that has no places. */
 void counts_of(
 	struct counts *c, const struct plan *p, const struct reading *r, uint64_t elapsed_ns);
 
@@ -43,7 +43,7 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 /* The value of metric @i of the plan's group; NAN if a count that it needs has no value. */
 double counts_group_metric(const struct counts *c, const struct plan *p, unsigned i);
 
-/* ns for clocks, otherwise NULL. */
+/* The unit of an event: ns for clocks, otherwise NULL. */
 const char *count_unit(const char *event);
 
 #endif

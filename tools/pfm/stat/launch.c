@@ -216,7 +216,7 @@ int launch_stopped(struct launch *l, char *const *argv, const sigset_t *mask, st
 	return rc < 0 ? rc : launch_stop(l, argv[0], e);
 }
 
-/* False: execvp() would go on to the next directory of PATH. */
+/* Whether execvp() may execute @path. False: it would go on to the next directory of PATH. */
 static bool launch_may_execute(const char *path, struct stat *st)
 {
 	return stat(path, st) == 0 && S_ISREG(st->st_mode) && access(path, X_OK) == 0;

@@ -34,7 +34,7 @@ struct place_options {
  * options. -EINVAL: a place was given before. */
 int place_options_set(struct place_options *o, int c, const char *arg, struct err *e);
 
-/* -EINVAL: neither a place nor @command was given. */
+/* Checks the options. -EINVAL: neither a place nor @command was given. */
 int place_options_check(const struct place_options *o, char *const *command, struct err *e);
 
 #endif

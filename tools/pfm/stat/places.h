@@ -45,7 +45,7 @@ int places_add(struct places *p, enum place_kind kind, int id, struct err *e);
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e);
 
-/* -EINVAL: the tree has no such places. */
+/* Checks that the tree has places of this kind. -EINVAL: it has none. */
 int places_check_tree(const struct place_options *o, const struct tree *t, struct err *e);
 
 /* Sets the scopes of all places. */

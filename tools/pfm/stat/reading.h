@@ -59,7 +59,7 @@ int reading_remove_child(int list, const char *name, struct err *e);
 int reading_collect(struct reading *r, const struct plan *p, int dir, struct err *e);
 
 void reading_sum(struct reading *to, const struct reading *from);
-/* Subtracts @before. */
+/* Subtracts @before, which leaves the counts since then. */
 void reading_since(struct reading *to, const struct reading *before);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row of counts is about, unless it is the sum of everything. */
+/* The CPU, thread, core or socket that a row of counts is about, unless it is the sum of all. */
 #ifndef TOOLS_PFM_STAT_SCOPE_H
 #define TOOLS_PFM_STAT_SCOPE_H
 

@@ -21,7 +21,7 @@ struct thread_counts {
 };
 
 struct threads {
-	/* sorted by inode number, in which order contexts are created */
+	/* sorted by inode number, the order in which contexts were created */
 	struct thread_counts **all;
 	unsigned n;
 };

@@ -51,7 +51,7 @@ static void mann_whitney_rank(
 	}
 }
 
-/* Of all ways to choose @na ranks, the share whose sum is at least @far from the mean. */
+/* The share of all ways to choose @na ranks whose sum is at least @far from the mean. */
 static double mann_whitney_exact(const struct mann_whitney *m, unsigned na, unsigned n, double far)
 {
 	/* ways to choose that many ranks with that sum */

@@ -31,7 +31,7 @@ int cpu_types_list(const struct tree *t, char types[CPU_TYPES_MAX][CPU_TYPES_NAM
 	return n;
 }
 
-/* "INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...]" */
+/* A line of pmcs or pmds: INDEX NAME TYPE ADDRESS DEFAULT RESERVED-MASK [WORD...] */
 struct cpu_types_line {
 	struct slice index, address;
 	struct slice before, after; /* what precedes the mask, and what follows it */

@@ -16,7 +16,7 @@ struct private_daemon {
  * however that ends. On failure, the sentence is the daemon's. */
 int private_start(struct private_daemon *d, const char *backend, struct err *e);
 
-/* Starts it for a user other than root: the daemon has only that user's rights. */
+/* Starts the daemon for a non-root user, with only that user's rights. */
 int private_start_user(struct private_daemon *d, const char *backend, struct err *e);
 
 /* Ends the daemon and waits for its end, when all registers are restored. */

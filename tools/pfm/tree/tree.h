@@ -19,7 +19,7 @@ struct tree {
 	/* The path of an existing mount that neither --mount nor PERFMONFS names; otherwise "". */
 	char found[PATH_MAX];
 	pid_t daemon;  /* of a mount that tree_open() created; 0: the mount existed */
-	bool users;    /* that daemon has the rights of a user other than root */
+	bool users;    /* that daemon has the rights of a non-root user */
 	bool fallback; /* that daemon does not use the msr backend, for @reason */
 	struct err reason;
 };
