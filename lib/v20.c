@@ -35,7 +35,7 @@ static int v20_create(int fd, int cmd, void *arg, int n)
 	(void)fd, (void)cmd, (void)n;
 	if (copy_in(&ctx, arg, sizeof(ctx)) < 0)
 		return -1;
-	/* The other flags of 2.0 and extra sets are Itanium's. */
+	/* The other flags of 2.0, and extra sets, exist only on Itanium. */
 	if (ctx.ctx_flags > UINT32_MAX || ctx.ctx_nextra_sets)
 		return lib_fail(EINVAL);
 	ctx.ctx_fd = perfmonctl_create((uint32_t)ctx.ctx_flags, ctx.ctx_smpl_buf_id,

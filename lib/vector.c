@@ -37,7 +37,7 @@ static bool vector_convert_back(
 	return memcmp(before, user, conv->user_size) != 0;
 }
 
-/* The number of elements up to the wrong one; 0 if no element is marked. */
+/* The number of elements up to and including the wrong one; 0 if no element is marked. */
 static size_t vector_count_done(const struct abi_conv *conv, const unsigned char *ioc, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

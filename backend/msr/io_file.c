@@ -127,7 +127,7 @@ static unsigned io_file_cpu_limit(struct msr_io *io)
 	struct dirent *de;
 	unsigned limit = 0;
 
-	/* The kernel removes the files of an offline CPU, which counts nevertheless. */
+	/* Ask sysfs, too, because an offline CPU has no file but is below the limit. */
 	if (io->kernel)
 		sysfs_cpu_limit(&limit, &ignored);
 	while (d && (de = readdir(d))) {

@@ -195,7 +195,8 @@ static void *pending_main(void *arg)
 	return NULL;
 }
 
-/* Wakes the thread, or starts it; without one, the next reservation or the next daemon restores. */
+/* Wakes the thread, or starts it. If that fails, the next reservation or the next daemon
+ * restores. */
 static void pending_wake(struct msr_backend *mb)
 {
 	pthread_attr_t attr;

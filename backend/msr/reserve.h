@@ -37,7 +37,7 @@ void reserve_forget(struct backend_cpu *c, const struct msr_reg *reg, uint64_t m
  */
 int reserve_release_all(struct backend_cpu *c, struct err *e);
 
-/* Reports a register that is not restored on stderr and to syslog. */
+/* Reports a register that could not be restored, on stderr and to syslog. */
 void reserve_report(const struct err *e);
 
 /*

@@ -38,7 +38,7 @@ struct perf_process {
 	pid_t pid;
 	const atomic_int *tid;
 	int reference;
-	int dir; /* /proc/PID/task, which stays empty if another process gets the number. */
+	int dir; /* /proc/PID/task, which stays empty if another process reuses the pid. */
 	unsigned nmembers;
 	struct process_member member[PMU_MAX_PMDS];
 	unsigned nthreads;

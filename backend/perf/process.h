@@ -21,7 +21,7 @@
 /* An event that each thread counts. */
 struct process_member {
 	uint64_t sel;
-	uint64_t id; /* by which process_count() finds it */
+	uint64_t id; /* Id by which process_count() finds the member. */
 };
 
 /* A sum over all threads. */

@@ -37,10 +37,11 @@ struct perf_slot {
 	uint64_t count; /* The event count at which the counter had @value. */
 	int fd;         /* -1: no event is open. */
 	bool running;   /* The event is enabled. */
-	int lost;       /* 0, or the positive errno of reading the counter: its count is lost. */
-	uint64_t open;  /* The selector, without EN, for which the event was opened. */
-	bool off;       /* The event rests: it is disabled and takes no counter. */
-	uint64_t id;    /* The event's id. */
+	/* 0, or the positive errno with which reading fails, because the count is lost. */
+	int lost;
+	uint64_t open; /* The selector, without EN, for which the event was opened. */
+	bool off;      /* The event rests: it is disabled and takes no counter. */
+	uint64_t id;   /* The event's id. */
 	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
 	 * as the next event will have it. */
 	uint64_t period, next_period;

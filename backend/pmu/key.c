@@ -151,7 +151,7 @@ int list_parse(const struct key *k, uint64_t *bits, unsigned words, struct err *
 	return 0;
 }
 
-/* pmu_validate() checks the characters. */
+/* Does not check the characters: pmu_validate() does. */
 int text_parse(
 	struct slice s, const char *what, const char *form, char *to, size_t room, struct err *e)
 {

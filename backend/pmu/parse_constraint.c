@@ -20,7 +20,7 @@ static int constraint_parse_pmcs(struct slice list, struct pmu_constraint *c, st
 	return 0;
 }
 
-/* CODE or FIRST-LAST */
+/* Parses CODE or FIRST-LAST. */
 static int constraint_parse_codes(struct slice word, struct pmu_constraint *c, struct err *e)
 {
 	struct slice first = slice_cut(&word, '-');

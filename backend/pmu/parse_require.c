@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Lines "require": values of several PMCs that do not go together. */
+/* Lines "require": bits of several PMCs, at least one of which must be set. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "backend/pmu/parse_i.h"
 #include "base/num.h"
 
-/* NUM:BITS */
+/* Parses NUM:BITS. */
 static int require_parse_bits(
 	const struct parse *p, struct slice word, struct pmu_require *r, struct err *e)
 {

@@ -130,7 +130,7 @@ void hw_cpuid_leaf(
  * before time passes. The second returns false for registers that the model does not have. */
 void hw_free_init(struct hw *hw);
 bool hw_free_read(struct hw *hw, unsigned cpu, uint32_t addr, uint64_t *value);
-/* Bits of a CPU's number below that of its core, CCX or package. */
+/* Bits of a CPU's number below the number of its core, CCX or package. */
 unsigned hw_scope_bits(enum pmu_scope scope);
 
 /* @ns times @rate per microsecond, rounded down. */

@@ -237,7 +237,7 @@ uint64_t hw_ipf_events(const struct hw_ipf *r, uint64_t select, uint64_t ns)
 	return n;
 }
 
-/* --- The branch trace buffer: taken, predicted correctly, relative to the instruction pointer. */
+/* --- The branch trace buffer. Branches are taken, predicted correctly and relative to the IP. */
 
 enum {
 	BRANCHES = 2,

@@ -290,7 +290,7 @@ struct backend_ops {
 
 	/*
 	 * Prints the addresses of registers of @cpu that could not be restored, separated by
-	 * commas; nothing if there are none. NULL: there never are.
+	 * commas; nothing if there are none. NULL: there never are any.
 	 */
 	void (*unrestored)(struct backend *be, unsigned cpu, struct text *out);
 

@@ -181,14 +181,14 @@ struct pmu_constraint {
 /* The source of a virtual PMD's value. */
 enum pmu_virtual_kind {
 	PMU_VIRTUAL_CLOCK,       /* Nanoseconds of backend_ops.now(). */
-	PMU_VIRTUAL_CPUTIME,     /* Nanoseconds of CPU time of the thread that runs. */
+	PMU_VIRTUAL_CPUTIME,     /* CPU time of the running thread, ns. */
 	PMU_VIRTUAL_FREE_MEMORY, /* Bytes. */
 	PMU_VIRTUAL_LOAD,        /* One-minute average, times 1000. */
 	PMU_VIRTUAL_TEMPERATURE, /* The number in @path, in millidegrees Celsius. */
-	PMU_VIRTUAL_PROCESS,     /* Number of the process that runs. */
+	PMU_VIRTUAL_PROCESS,     /* Process id of the running thread. */
 	/* Nanoseconds since monitoring was started or, once stopped, that it took. */
 	PMU_VIRTUAL_ELAPSED,
-	PMU_VIRTUAL_THREAD,  /* Number of the thread that runs. */
+	PMU_VIRTUAL_THREAD,  /* Thread id of the running thread. */
 	PMU_VIRTUAL_READING, /* A free-running register of the CPU. */
 	PMU_VIRTUAL_FILE,    /* The number in @path, from a description file. */
 };
@@ -214,7 +214,7 @@ enum pmu_unit {
 	PMU_UNIT_DEGREES,
 	PMU_UNIT_RAPL,      /* 2^-n joules, n in bits 12:8 of MSR 0x606. */
 	PMU_UNIT_RAPL_ATOM, /* 2^n microjoules, n in bits 12:8 of MSR 0x606. */
-	PMU_UNIT_RAPL_16,   /* 2^-16 joules, whatever 0x606 says. */
+	PMU_UNIT_RAPL_16,   /* 2^-16 joules, regardless of 0x606. */
 	PMU_UNIT_RAPL_0,    /* 1 joule. */
 	PMU_UNIT_RAPL_AMD,  /* 2^-n joules, n in bits 12:8 of MSR 0xc0010299. */
 	PMU_UNITS,

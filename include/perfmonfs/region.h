@@ -11,12 +11,12 @@ extern "C" {
 #endif
 
 /*
- * The calling thread enters and leaves region @name, of up to 63 bytes. Regions may be nested, or
+ * Make the calling thread enter and leave region @name, of up to 63 bytes. Regions may be nested or
  * overlap. Both return 0, or -1 with errno:
- *   EBUSY         begin: the thread is in that region already
- *   EINVAL        end: it is not; no name
- *   ENAMETOOLONG  the name
- *   ENOSPC        a thread has 64 regions, 1024 threads at a time have regions
+ *   EBUSY         begin: the thread is already in that region
+ *   EINVAL        end: the thread is not in that region; both: @name is empty
+ *   ENAMETOOLONG  the name is too long
+ *   ENOSPC        the thread has 64 regions already, or 1024 threads have regions
  *   EIO           the counts are lost
  *   others        the thread cannot be counted
  * For the last three, pfm shows the reason.
