@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* pfm report: what pfm record has written, for people or for other programs. */
+/* pfm report: shows a recording of pfm record to people, or converts it for other programs. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -68,7 +68,7 @@ void regions_close(struct regions *r)
 	*r = (struct regions)REGIONS_NONE;
 }
 
-/* --- Sums, of what the program has written: that may be anything, and change meanwhile */
+/* --- Sums of data that the program has written: it may be anything, and change meanwhile */
 
 enum { REGIONS_ERRNO_MAX = 4095 };
 
