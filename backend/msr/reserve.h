@@ -41,7 +41,7 @@ int reserve_release_all(struct backend_cpu *c, struct err *e);
 void reserve_report(const struct err *e);
 
 /*
- * Writes the record of row @row of a CPU into @j. @unrestored: restoring it was tried and failed.
+ * Writes the record of row @row of a CPU into @j. @unrestored: restoring it was tried.
  * reserve_log() writes it into the backend's journal, if there is one.
  */
 int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,
