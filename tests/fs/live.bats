@@ -78,7 +78,7 @@ text() {
 	line 0
 	is "pmd0 $(cat "$C/pmd/0")"
 	output=$(stat -c %s:%a "$C/set/0/live")
-	is 0:400
+	is "$(getconf PAGESIZE):400"
 }
 
 @test "text: in each state, with and without passthrough" {
