@@ -20,8 +20,8 @@ _pfm_values() {
 	case $1 in
 	EVENT*) pfm list 2>/dev/null | awk '/^[^ ]/ && $1 != "group" { print $1 }' ;;
 	GROUP) pfm list 2>/dev/null | awk '/^group / { print $2 }' ;;
-	PID*) ps -eo pid= ;;
-	TID*) ps -eLo tid= ;;
+	PID*) ps -eo pid= | tr -d ' ' ;;
+	TID*) ps -eLo tid= | tr -d ' ' ;;
 	KEY*) printf '%s\n' command pid tid cpu object function ;;
 	ORDER) printf '%s\n' callees callers ;;
 	WHAT) printf '%s\n' thread process context ;;
@@ -31,11 +31,15 @@ _pfm_values() {
 	esac
 }
 
-# _pfm_argument KIND WORD: of a list, the part behind the last comma is completed.
+# _pfm_argument KIND WORD: of a list, the part behind the last comma is completed. compgen -W would execute $(...)
+# in the name of a file.
 _pfm_argument() {
-	local before=
+	local before='' value
 	[[ $1 != *,* || $2 != *,* ]] || before=${2%,*},
-	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$(_pfm_values "$1" "$2")" -- "${2##*,}")
+	[[ $1 != FILE && $1 != DIR ]] || compopt -o filenames 2>/dev/null
+	while IFS= read -r value; do
+		[[ $value != "${2#"$before"}"* ]] || COMPREPLY+=("$before$value")
+	done < <(_pfm_values "$1" "$2")
 }
 
 # Whether a word before the last one begins the monitored command of stat or record
@@ -66,6 +70,7 @@ _pfm() {
 		return
 	fi
 	if _pfm_in_command "$command"; then
+		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 		return
 	fi
@@ -84,6 +89,7 @@ _pfm() {
 	elif [[ $command = encode || $command = list ]]; then
 		_pfm_argument EVENT "$cur"
 	else
+		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <([[ $command != stat && $command != record ]] || compgen -c -- "$cur"; compgen -f -- "$cur")
 	fi
 }

@@ -234,6 +234,11 @@ in_bash() {
 	completes in_bash
 	completed pfm stat --event = page-f
 	is page-faults
+	# A file's name is not executed.
+	: >'shown $(>executed)'
+	completed pfm stat -o "shown "
+	is 'shown $(>executed)'
+	[ ! -e executed ]
 }
 
 @test "zsh completes events, groups, processes and files" {
