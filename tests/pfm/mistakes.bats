@@ -27,6 +27,8 @@ mistakes() {
 		stat --aggr true              | is it --no-aggr?
 		stat -q true                  | -q: no such option
 		stat -jq true                 | -q: no such option
+		stat $'-\xff'                  | no such option
+		stat $'-j\001' true            | no such option
 		stat -e                       | -e: needs an argument: EVENT,...
 		stat --event                  | --event: needs an argument: EVENT,...
 		stat -e -a                    | -e: needs an argument before -a

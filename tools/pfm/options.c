@@ -128,6 +128,14 @@ static int options_unknown(const struct pfm_command *c, const char *word, struct
 	return err_set(e, EINVAL, "%.*s: no such option: see `pfm help %s`", n, word, c->name);
 }
 
+/* Finds the word with @letter, which getopt_long() refuses. It passes a word at its last letter. */
+static const char *options_word_with(char *const *argv, char letter)
+{
+	const char *word = argv[optind];
+
+	return word && word[0] == '-' && strchr(word, letter) ? word : argv[optind - 1];
+}
+
 /* Makes a sentence when getopt_long() has returned '?', or ':' for a missing argument. */
 static int options_refuse(
 	const struct pfm_command *c, char *const *argv, int refused, struct err *e)
@@ -140,7 +148,8 @@ static int options_refuse(
 	else if (optopt)
 		r = options_with_letter(c, optopt);
 	if (!r && optopt && (optopt < ' ' || optopt > '~'))
-		return options_unknown(c, argv[optind], e);
+		return err_set(e, EINVAL, "%s: no such option: see `pfm help %s`",
+			options_word_with(argv, (char)optopt), c->name);
 	if (!r)
 		return options_unknown(c, optopt ? letter : argv[optind - 1], e);
 	if (refused == ':')
