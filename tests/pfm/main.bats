@@ -241,6 +241,12 @@ in_bash() {
 	[ ! -e executed ]
 }
 
+@test "files do not take the place of standard output that is closed" {
+	serve --backend=perf
+	pfm stat --mount="$MNT" -j -e page-faults -o "$BATS_TEST_TMPDIR/counts" -r 2 true >&-
+	grep -q '"runs":2' "$BATS_TEST_TMPDIR/counts"
+}
+
 @test "zsh completes events, groups, processes and files" {
 	command -v zsh >/dev/null || skip "needs zsh"
 	completes offered

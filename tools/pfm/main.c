@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* pfm counts and profiles through the tree of a perfmonfs mount, with the rights of its user. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/version.h"
@@ -153,12 +155,22 @@ static int main_run(const struct pfm_command *c, int argc, char **argv)
 	return status;
 }
 
+/* A file that pfm opens would get the number of a standard descriptor that is closed. Those of
+ * /dev/null fail with EBADF, as one that is closed. */
+static void main_occupy_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct pfm_command *c;
 	struct err e;
 
+	main_occupy_standard();
 	/* If SIGCHLD was ignored, the kernel would keep no exit status of the command. */
 	signal(SIGCHLD, SIG_DFL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
