@@ -248,6 +248,27 @@ no_text_is_longer() {
 	done
 }
 
+@test "regs with all options, and total with many sets, are no longer than their sizes say" {
+	local all d f i
+
+	serve --backend=sim:zen5
+	mkdir "$MNT/ctx/a"
+	# Every second register, so that no list is a short range.
+	all=$(awk '$1 < 256 && NR % 2 { printf "%s%s", sep, $1; sep = "," }' "$MNT/pmu/pmds")
+	for d in ${all//,/ }; do
+		echo "1 long=0x7fffffffffffffff short=0x7fffffffffffffff smpl=$all reset=$all" \
+			>"$MNT/ctx/a/set/0/pmd/$d"
+	done
+	for i in {1..99}; do
+		mkdir "$MNT/ctx/a/set/$i"
+		for d in ${all//,/ }; do echo "$((1 << 60))" >"$MNT/ctx/a/set/$i/pmd/$d"; done
+	done
+	for f in set/0/regs total; do
+		run -0 bounded stat -c %s "$MNT/ctx/a/$f"
+		[ "$(bounded cat "$MNT/ctx/a/$f" | wc -c)" -le "$output" ]
+	done
+}
+
 # hex FILE: what cat shows
 hex() {
 	bounded cat "$1" | od -An -v -tx1 | tr -d ' \n'

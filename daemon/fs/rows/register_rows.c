@@ -123,7 +123,8 @@ static int register_parse_all(
 const struct row rows_register[] = {
 	{FILE_ROW(DIR_SET, "overflows", 0400), .length = LINES_OF_REGISTERS,
 		.query = register_query_pmds, .print = command_print_overflows},
-	{FILE_ROW(DIR_SET, "regs", 0600), .length = LINES_OF_REGISTERS, .lines = true,
+	/* A line may list all PMDs twice. */
+	{FILE_ROW(DIR_SET, "regs", 0600), .length = LINES_OF_MACHINE, .lines = true,
 		.query = register_query_all, .print = command_print_regs,
 		.parse = register_parse_all},
 	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},

@@ -107,6 +107,8 @@ static off_t node_text_size(const struct call *call)
 
 	if (call->node.row->length == LINES_OF_MACHINE)
 		return NODE_TABLE_SIZE;
+	if (call->node.row->in == DIR_CTX) /* total has lines for each event set */
+		lines *= call->ctx->sets.n + 1;
 	while (call->node.row->length == LINES_OF_REGISTERS && size < lines * NODE_LINE_SIZE)
 		size *= 2;
 	return size;
