@@ -141,6 +141,8 @@ where_namespaces_end() {
 	"$BATS_TEST_DIRNAME/schema.py" json page-faults:u elapsed <out
 	[ ! -s listed ] && [ ! -s mounts ]
 	[ -z "$(ls run)" ]
+	run -0 where_namespaces_end env XDG_RUNTIME_DIR="$HOME/run" pfm encode page-faults
+	[[ $output =~ ^0x[0-9a-f]+$ ]]
 }
 
 @test "a user in a container, without a mount and with root's" {

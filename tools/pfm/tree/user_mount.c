@@ -197,8 +197,9 @@ int user_mount_make(struct user_mount *m, struct err *e)
 	struct err ignored;
 
 	/* Report what forbids a user namespace: fusermount3 may not be installed. */
-	if (user_mount_try(user_mount_in_namespace, m, e) == 0 ||
-		user_mount_try(user_mount_by_fusermount, m, &ignored) == 0)
-		return 0;
-	return -e->no;
+	if (user_mount_try(user_mount_in_namespace, m, e) < 0 &&
+		user_mount_try(user_mount_by_fusermount, m, &ignored) < 0)
+		return -e->no;
+	*e = (struct err){0};
+	return 0;
 }
