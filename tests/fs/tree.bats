@@ -269,6 +269,17 @@ no_text_is_longer() {
 	done
 }
 
+@test "stats is no longer than its size says, with many users" {
+	local uid
+
+	serve --backend=sim
+	echo any >"$MNT/config/thread_group"
+	for uid in {10001..10099}; do
+		setpriv --reuid $uid --regid $uid --clear-groups mkdir "$MNT/ctx/$uid"
+	done
+	[ "$(bounded cat "$MNT/stats" | wc -c)" -le "$(bounded stat -c %s "$MNT/stats")" ]
+}
+
 # hex FILE: what cat shows
 hex() {
 	bounded cat "$1" | od -An -v -tx1 | tr -d ' \n'

@@ -232,6 +232,6 @@ const struct row rows_root[] = {
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
 	{FILE_ROW(DIR_ROOT, "cpus", 0444), .length = LINES_OF_MACHINE, .read = root_read_cpus},
-	{FILE_ROW(DIR_ROOT, "stats", 0444), .show = root_show_stats},
+	{FILE_ROW(DIR_ROOT, "stats", 0444), .length = LINES_OF_MACHINE, .show = root_show_stats},
 	ROW_END,
 };
