@@ -247,6 +247,14 @@ in_bash() {
 	grep -q '"runs":2' "$BATS_TEST_TMPDIR/counts"
 }
 
+@test "a file that the counts replace stays as private as it was" {
+	serve --backend=perf
+	install -m 600 /dev/null "$BATS_TEST_TMPDIR/counts"
+	pfm stat --mount="$MNT" -e page-faults -o "$BATS_TEST_TMPDIR/counts" true
+	[ "$(stat -c "%a" "$BATS_TEST_TMPDIR/counts")" = 600 ]
+	[ -s "$BATS_TEST_TMPDIR/counts" ]
+}
+
 @test "zsh completes events, groups, processes and files" {
 	command -v zsh >/dev/null || skip "needs zsh"
 	completes offered

@@ -154,6 +154,8 @@ int output_open(const char *path, const struct output_how *how, struct err *e)
 	else if (how->append)
 		fd = output_append(dir, name, how);
 	else
-		fd = output_replace(dir, name, how->mode);
+		/* What the caller keeps from others stays so. */
+		fd = output_replace(dir, name,
+			there && st.st_uid == geteuid() ? how->mode & st.st_mode : how->mode);
 	return fd < 0 ? output_fail(path, -fd, e) : fd;
 }
