@@ -25,15 +25,47 @@ in_guest() {
 		"export VM $2; APPEND=\"\${APPEND-} no_timer_check\" exec \"\$VM/run\" \"\$0\" \"\$1\"" "$dir" "$3" >"$1" 2>&1
 }
 
-# scenarios OUTPUT VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin
-# it takes as long as most of them do. Each leaves the guest as it was, or says that it does not. A guest in
-# which something hangs says so, and ends; one that is silent until its time is over, fails.
-scenarios() {
-	local out=$1 vars=$2 command="" s rc=0
+# A guest in which something hangs says so, and ends. That one is silent until its time is over, the
+# emulated machine can do by itself: it is told, and tried once more.
+is_silent() { # EXIT-STATUS OUTPUT
+	[ "$1" = 124 ] && ! grep -q "it takes more than" "$2"
+}
+
+# run_scenarios OUTPUT VARIABLES SCENARIO...
+run_scenarios() {
+	local out=$1 vars=$2 command="" s rc seconds
 	shift 2
+	seconds=$((300 + 400 * $#))
 	for s; do command+="sh ./guest.sh $s || echo \"not ok - $s: ends with \$?\"; "; done
-	in_guest "$out" "$vars" "$command" $((300 + 400 * $#)) || rc=$?
+	in_guest "$out" "$vars" "$command" $seconds
+	rc=$?
+	if is_silent $rc "$out"; then
+		sed -i 's/^/# of a guest that fell silent: /' "$out"
+		in_guest "$out.again" "$vars" "$command" $seconds
+		rc=$?
+		cat "$out.again" >>"$out"
+	fi
 	[ $rc = 0 ] || echo "not ok - $*: the guest exits with $rc" >>"$out"
+}
+
+# scenarios OUTPUT VARIABLES SCENARIO...: "NAME [ARGUMENT]" each, one after another in one guest: to begin
+# it takes as long as most of them do. Each leaves the guest as it was, or says that it does not.
+#
+# On a busy host, one sum of some hundred lacks a few milliseconds of the program that is counted, on CPUs
+# and on threads: whether the emulated PMU loses them is not known. So a scenario that fails is told, and
+# tried once more.
+scenarios() {
+	local out=$1 vars=$2 s failed=()
+	shift 2
+	run_scenarios "$out" "$vars" "$@"
+	for s; do ! grep -q -e "^not ok - ${s%% *}: " -e "^not ok - $s: ends with" "$out" || failed+=("$s"); done
+	[ ${#failed[@]} != 0 ] || return 0
+	for s in "${failed[@]}"; do
+		sed -i -e "s/^\(not \)\?ok - ${s%% *}: /# of a first try: &/" \
+			-e "s/^not ok - $s: ends with/# of a first try: &/" "$out"
+	done
+	run_scenarios "$out.second" "$vars" "${failed[@]}"
+	cat "$out.second" >>"$out"
 }
 
 # So many guests at a time: what one counts of threads, or estimates, a second one would disturb.
