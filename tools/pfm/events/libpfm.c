@@ -78,6 +78,8 @@ static const struct libpfm_mistake {
 	{"TOPDOWN:MEMORY_BOUND_SLOTS", 0x1000, 0x10a4},
 	{"glm::CPU_CLK_UNHALTED:CORE_P", 0x0000, 0x003c},
 	{"glm::CPU_CLK_UNHALTED:REF", 0x0100, 0x013c},
+	{"CPU_CLK_UNHALTED:THREAD", 0x023c, 0x0200},
+	{"CPU_CLK_UNHALTED:REF_TSC", 0x033c, 0x0300},
 };
 
 static void libpfm_correct(const char *qualified, uint64_t *code)
