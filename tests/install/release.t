@@ -5,7 +5,7 @@
 # ROOT and SUITE.
 set -u -o pipefail
 here=$(dirname "$(readlink -f "$0")")
-packages=$(grep -v '^#' "$here/../../contrib/packages" | tr -s ' \n' ,)debhelper,dh-python,dpkg-dev,libcmocka-dev
+packages=$(grep -v '^#' "$here/../../contrib/packages" | tr -s ' \n' ,)build-essential,debhelper,dh-python,libcmocka-dev,systemd-sysv
 # shellcheck source=tests/install/bare.sh
 . "$here/bare.sh"
 
