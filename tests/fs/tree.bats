@@ -372,7 +372,10 @@ requests() {
 	[ "$(bounded head -n 3 "$f")" = "$(head -n 3 "$want")" ]
 	[ "$(bounded tail -c +9 "$f")" = "$(tail -c +9 "$want")" ]
 	[ "$(bounded wc -c "$f")" = "$(wc -c <"$want") $f" ]
-	[ "$(bounded tac "$f")" = "$(tac "$want")" ]
+	# From the end: not of a table that may be longer than 8192 bytes.
+	[ "$(bounded tac "$MNT/version")" = "$(cat "$MNT/version")" ]
+	run -1 bounded tac "$f"
+	[[ $output == *"Invalid argument"* ]]
 	bounded cmp "$f" "$want"
 	read -r first <"$f"
 	[ "$first" = "$(head -n 1 "$want")" ]
