@@ -162,7 +162,7 @@ has_second_cpu() {
 \`pfm report\`
 \`perfmonfs --backend=perf /mnt\`
     sudo ./contrib/quickstart     # a minute or two: counts, samples, mounts, and says what to type next
-    sudo ./tests/run              # the tests: about five minutes on two CPUs
+    sudo ./tests/run              # the tests: about eight minutes on two CPUs
 \`pfm stat COMMAND\`
 \`pfm record -o FILE COMMAND\`
 \`pfm report FILE\`
