@@ -76,9 +76,8 @@ class Page:
             self.emit(".SH " + inline(title).upper().replace(r"\FB", r"\fB").replace(r"\FP", r"\fP"))
             if title == "Contents":
                 self.out.pop()
-                while self.peek() is not None and not self.peek().startswith("Tests hold"):
+                while self.peek() is not None and not self.peek().startswith("## "):
                     self.take()
-                self.paragraph_lines(0)
         elif len(marks) == 3:
             self.emit(".SS " + inline(title))
         elif len(marks) == 4:

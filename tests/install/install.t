@@ -110,8 +110,9 @@ next_lines_of_user() {
 private_home() {
 	local clone=$work/home/clone
 
-	mkdir -p "$clone"/tests/{fs,fuzz,unit} "$work/stub2"
-	cp tests/run "$clone/tests"
+	mkdir -p "$clone"/{contrib,tests} "$work/stub2"
+	cp contrib/packages "$clone/contrib"
+	cp -r tests/{run,fs,fuzz,pfm,unit} "$clone/tests"
 	# shellcheck disable=SC2016
 	printf '#!/bin/sh\nsetpriv --reuid=65534 --regid=65534 --clear-groups test -x "$PWD" && echo ok 1\necho 1..1\n' \
 		>"$clone/tests/layering"
@@ -182,7 +183,7 @@ try "the static library" inside "cd /usr/local/share/doc/perfmonfs/examples
 		\$(pkg-config --variable=libdir libperfmonfs)/libperfmonfs.a"
 try "the man pages" inside "for page in '1 msrsim' '1 pfm-encode' '1 pfm-env' '3 pfm_live_read' '3 pfm_start' '5 perfmonfs' '5 pfm-events' '7 libperfmonfs' '7 perfmonfs-admin' '8 perfmonfs'; do
 		man --warnings \$page >/tmp/page 2>/tmp/warnings
-		[ \$(wc -l </tmp/page) -gt 20 ]
+		[ \$(wc -l </tmp/page) -gt 20 ] || { echo \"\$page:\"; cat /tmp/page; exit 1; }
 		cat /tmp/warnings
 		[ ! -s /tmp/warnings ]
 	done

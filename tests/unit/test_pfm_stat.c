@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What pfm stat derives from counts. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,6 +194,37 @@ static void remove_tree(const char *path)
 
 	snprintf(command, sizeof(command), "rm -r %s", path);
 	assert_true(system(command) == 0);
+}
+
+static unsigned takes(struct tallies *t, int tid, ino_t context, uint64_t began)
+{
+	static const struct plan p = {.n = 1, .nsets = 1, .only = -1};
+	struct scope scope = {.kind = SCOPE_THREAD, .id = tid, .context = context, .began = began};
+	struct counts c = {.all[0] = {.value = 1, .counted = true}};
+	struct err e;
+
+	assert_int_equal(tallies_take(t, &scope, &c, &p, 1, 2, &e), 0);
+	return t->n;
+}
+
+/* In a second run, each thread has a new context. */
+TEST(threads_of_two_runs)
+{
+	struct tallies t = {0};
+
+	tallies_pass(&t);
+	assert_int_equal(takes(&t, 100, 1, 50), 1);
+	assert_int_equal(takes(&t, 100, 2, 50), 2); /* of the same clock tick */
+	assert_int_equal(takes(&t, 101, 3, 50), 3);
+	assert_int_equal(takes(&t, 102, 4, 0), 4); /* has ended */
+	tallies_pass(&t);
+	assert_int_equal(takes(&t, 100, 5, 50), 4);
+	assert_int_equal(takes(&t, 100, 6, 51), 5); /* its number was used again */
+	assert_int_equal(takes(&t, 101, 7, 50), 5);
+	assert_int_equal(takes(&t, 102, 8, 0), 6);
+	tallies_free(&t);
+	assert_true(threads_began(getpid()) > threads_began(1));
+	assert_int_equal(threads_began(INT_MAX), 0);
 }
 
 /* The daemon names the context of a thread that has the number of an earlier one TID.1. */

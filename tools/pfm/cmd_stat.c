@@ -373,6 +373,7 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 		stat_set_only(s, s->options.rerun ? pass : -1);
 		stat_progress(s, n, pass);
 		rc = stat_before(s, e);
+		tallies_pass(&s->tallies[s->command]);
 		if (rc == 0 && !s->session.interrupted)
 			rc = session_run(&s->session, e);
 	}
@@ -459,18 +460,26 @@ static void stat_compare(struct stat_run *s)
 static void stat_summarize(struct stat_run *s)
 {
 	const struct tallies *t = s->tallies;
+	const struct runs *all;
 
 	if (s->options.compare && s->session.counted && !s->failed)
 		stat_compare(s);
-	if (s->options.compare || s->options.nruns == 1 || !t->n || !t->all[0]->runs.n)
+	if (s->options.compare || s->options.nruns == 1 || !t->n)
 		return;
-	statistics_begin(&s->report, t->all[0]->runs.n);
+	/* A thread may have been there in a few runs only. */
+	all = &t->all[0]->runs;
+	for (unsigned i = 1; i < t->n; i++)
+		if (t->all[i]->runs.n > all->n)
+			all = &t->all[i]->runs;
+	if (!all->n)
+		return;
+	statistics_begin(&s->report, all->n);
 	for (unsigned i = 0; i < t->n; i++) {
 		s->report.plan = t->all[i]->plan;
 		statistics_report(&s->report, t->all[i]->scope, &t->all[i]->runs);
 	}
 	s->report.plan = t->all[0]->plan;
-	statistics_end(&s->report, &t->all[0]->runs);
+	statistics_end(&s->report, all);
 }
 
 /* The command was not executed. perf stat has commands of its own, which may have been meant. */
@@ -526,6 +535,7 @@ static void stat_begin(struct stat_run *s)
 	s->session.interval_ns = o->interval_ns;
 	s->session.aggregate = o->aggregate;
 	s->session.background = o->background;
+	s->session.repeats = o->nruns > 1 || o->rerun;
 	s->session.regions = s->report.regions = o->regions;
 	s->report.format = o->format;
 	s->report.separator = o->separator;

@@ -9,6 +9,12 @@ bool scope_same(const struct scope *a, const struct scope *b)
 	       a->context == b->context;
 }
 
+bool scope_same_thread(const struct scope *a, const struct scope *b)
+{
+	return a->kind == SCOPE_THREAD && b->kind == SCOPE_THREAD && a->id == b->id && a->began &&
+	       a->began == b->began;
+}
+
 void scope_label(const struct scope *s, char label[SCOPE_LABEL])
 {
 	static const char *const names[] = {"CPU", "tid ", "core ", "socket "};

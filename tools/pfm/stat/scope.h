@@ -4,6 +4,7 @@
 #define TOOLS_PFM_STAT_SCOPE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* How counts are summed. */
@@ -24,9 +25,14 @@ struct scope {
 	/* For a thread with its own context, the inode number of that context, since thread numbers
 	 * are reused. */
 	ino_t context;
+	/* When that thread began, in clock ticks since the boot; 0: not known. Contexts of several
+	 * passes and runs differ, but the thread is the same. */
+	uint64_t began;
 };
 
 bool scope_same(const struct scope *a, const struct scope *b);
+/* Whether both are the same thread, in different contexts. */
+bool scope_same_thread(const struct scope *a, const struct scope *b);
 
 enum { SCOPE_LABEL = 24 }; /* bytes */
 /* Writes a label for people, such as "CPU3". */

@@ -69,6 +69,8 @@ static int session_report_thread(struct session *s, const struct plan *plan,
 
 	if (t->reported)
 		return 0;
+	if (s->repeats && !t->ended)
+		scope.began = threads_began(t->tid);
 	reading_since(&since, &t->last);
 	t->last = t->now;
 	t->reported = t->ended;

@@ -31,6 +31,7 @@ struct session {
 	uint64_t interval_ns; /* between reports; 0: one report at the end */
 	enum aggregate aggregate;
 	bool background; /* for CPUs: yield to other contexts */
+	bool repeats;    /* further measurements follow, in which threads are recognized */
 	bool regions;    /* nothing is counted here: the threads of the command count themselves */
 	session_report_fn *report;
 	void *arg;

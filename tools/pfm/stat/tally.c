@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool tally_is(const struct tally *t, const struct scope *scope, const struct plan *p)
+/* Whether @t is of @scope and @p in pass @pass. */
+static bool tally_is(
+	const struct tally *t, const struct scope *scope, const struct plan *p, unsigned pass)
 {
 	if (t->plan != p)
 		return false;
-	return scope && t->scope ? scope_same(scope, t->scope) : scope == t->scope;
+	if (!scope || !t->scope)
+		return scope == t->scope;
+	return scope_same(scope, t->scope) ||
+	       (t->pass != pass && scope_same_thread(scope, t->scope));
 }
 
 static struct tally *tally_make(struct tallies *t, uint64_t nruns, struct err *e)
@@ -31,15 +36,13 @@ static struct tally *tally_find(struct tallies *t, const struct scope *scope, co
 	struct tally *one;
 
 	for (unsigned i = 0; i < t->n; i++)
-		if (tally_is(t->all[i], scope, p))
+		if (tally_is(t->all[i], scope, p, t->pass))
 			return t->all[i];
 	one = tally_make(t, nruns, e);
 	if (one)
 		one->plan = p;
-	if (one && scope) {
-		one->room = *scope;
+	if (one && scope)
 		one->scope = &one->room;
-	}
 	return one;
 }
 
@@ -50,6 +53,10 @@ int tallies_take(struct tallies *t, const struct scope *scope, const struct coun
 
 	if (!one)
 		return -e->no;
+	/* From here on, the thread has the context of this pass. */
+	if (scope)
+		one->room = *scope;
+	one->pass = t->pass;
 	one->counted = true;
 	one->elapsed_ns = elapsed_ns;
 	one->counts.yielding = c->yielding;
@@ -59,6 +66,11 @@ int tallies_take(struct tallies *t, const struct scope *scope, const struct coun
 		if (c->all[i].counted)
 			one->counts.all[i] = c->all[i];
 	return 0;
+}
+
+void tallies_pass(struct tallies *t)
+{
+	t->pass++;
 }
 
 void tallies_clear(struct tallies *t)

@@ -15,6 +15,7 @@ struct tally {
 	const struct scope *scope; /* NULL: the sum of all */
 	struct scope room;         /* storage for @scope */
 	const struct plan *plan;
+	unsigned pass;        /* the last one that counted it */
 	bool counted;         /* in this run */
 	struct counts counts; /* of all passes of this run */
 	uint64_t elapsed_ns;  /* of the last pass of this run */
@@ -24,7 +25,11 @@ struct tally {
 struct tallies {
 	struct tally **all; /* in the order in which they were first counted */
 	unsigned n;
+	unsigned pass;
 };
+
+/* Begins a pass. A thread of this pass may be one of those before, in a new context. */
+void tallies_pass(struct tallies *t);
 
 /* Adds the counts of a pass; there are at most @nruns runs. -ENOMEM. */
 int tallies_take(struct tallies *t, const struct scope *scope, const struct counts *c,

@@ -2,9 +2,12 @@
 #include "tools/pfm/stat/threads.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "base/cleanup.h"
 
 /* The index of @context, or where to insert it: @all is sorted by inode numbers. */
 static unsigned threads_search(const struct threads *t, ino_t context)
@@ -103,6 +106,23 @@ static int threads_collect_child(
 int threads_collect(struct threads *t, const struct plan *p, int dir, struct err *e)
 {
 	return reading_each_child(t, p, dir, threads_collect_child, e);
+}
+
+uint64_t threads_began(int tid)
+{
+	char path[32], line[1024];
+	unsigned long long began = 0;
+	CLEANUP_FCLOSE FILE *f = NULL;
+	const char *p = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f))
+		p = strrchr(line, ')'); /* the name before it may contain anything */
+	/* Field 22; proc(5). */
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p && sscanf(p, "%llu", &began) == 1 ? began : 0;
 }
 
 void threads_free(struct threads *t)

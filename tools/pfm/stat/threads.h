@@ -4,6 +4,7 @@
 #define TOOLS_PFM_STAT_THREADS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -33,6 +34,9 @@ int threads_read(struct threads *t, const struct plan *p, int dir, int tid, stru
 /* Keeps the counts of threads that have ended, and removes their contexts. Returns 1 if there may
  * be more. */
 int threads_collect(struct threads *t, const struct plan *p, int dir, struct err *e);
+
+/* When thread @tid began, in clock ticks since the boot; 0: there is none. */
+uint64_t threads_began(int tid);
 
 void threads_free(struct threads *t);
 
