@@ -36,54 +36,58 @@ static struct pmu_cpu describe_query(struct describe_target *t)
 	return (struct pmu_cpu){.cpuid = describe_cpuid, .rdmsr = describe_rdmsr, .arg = t};
 }
 
-static int describe_cpu(struct msr_io *io, unsigned cpu, int handle, struct pmu *out, struct err *e)
-{
-	struct describe_target t = {.io = io, .cpu = cpu, .handle = handle};
-	struct pmu_cpu query = describe_query(&t);
-
-	return pmu_detect(&query, out, e);
-}
-
-/* The index of the type with this PMU; t->n if there is none. */
-static unsigned describe_search(const struct msr_types *t, const struct pmu *pmu)
-{
-	unsigned i = 0;
-
-	while (i < t->n && !pmu_same(&t->of[i].pmu, pmu))
-		i++;
-	return i;
-}
-
-static int describe_add(
-	struct msr_types *t, struct describe_target *target, const struct pmu *pmu, struct err *e)
+/* Sets the type of the target CPU, which is t->n if no type has its PMU; then, sets @found and
+ * @pmu. A description is made only of a CPU that differs from the first ones of all types. */
+static int describe_find(struct msr_types *t, struct describe_target *target, unsigned *type,
+	struct pmu_detected *found, struct pmu *pmu, struct err *e)
 {
 	struct pmu_cpu query = describe_query(target);
-	unsigned type = describe_search(t, pmu), cpu = target->cpu;
+	int rc = pmu_detect(&query, found, e);
 
+	if (rc < 0)
+		return rc;
+	for (*type = 0; *type < t->n; ++*type)
+		if (pmu_detected_same(&t->of[*type].detected, found))
+			return 0;
+	rc = pmu_describe(found, pmu, e);
+	for (*type = 0; rc == 0 && *type < t->n; ++*type)
+		if (pmu_same(&t->of[*type].pmu, pmu))
+			return 0;
+	return rc;
+}
+
+static int describe_add(struct msr_types *t, struct describe_target *target, struct err *e)
+{
+	struct pmu_cpu query = describe_query(target);
+	struct pmu_detected found;
+	unsigned type;
+	struct pmu pmu;
+	int rc = describe_find(t, target, &type, &found, &pmu, e);
+
+	if (rc < 0)
+		return rc;
 	if (type == PMU_MAX_TYPES)
 		return err_set(e, ENODEV,
 			"the PMUs of the CPUs up to %u are of more than %d types: describe one for "
 			"all with --pmu=FILE, or use perfmonfs --backend=perf",
-			cpu, PMU_MAX_TYPES);
+			target->cpu, PMU_MAX_TYPES);
 	if (type == t->n) {
-		t->of[t->n].pmu = *pmu;
+		t->of[t->n].pmu = pmu;
+		t->of[t->n].detected = found;
 		pmu_free_detect(&query, &t->of[t->n++].pmu);
 	}
-	atomic_store(&t->cpu[cpu], (signed char)type);
+	atomic_store(&t->cpu[target->cpu], (signed char)type);
 	return 0;
 }
 
 static int describe_one(struct msr_types *t, struct msr_io *io, unsigned cpu, struct err *e)
 {
 	struct describe_target target = {io, cpu, io->ops->open(io, cpu, e)};
-	struct pmu pmu;
 	int rc;
 
 	if (target.handle < 0)
 		return target.handle;
-	rc = describe_cpu(io, cpu, target.handle, &pmu, e);
-	if (rc == 0)
-		rc = describe_add(t, &target, &pmu, e);
+	rc = describe_add(t, &target, e);
 	io->ops->close(io, target.handle);
 	return rc;
 }
@@ -183,14 +187,13 @@ void msr_types_free(struct msr_types *t)
 int msr_types_find(struct msr_types *t, struct msr_io *io, unsigned cpu, int handle,
 	const struct msr_type **out, struct err *e)
 {
+	struct describe_target target = {.io = io, .cpu = cpu, .handle = handle};
+	struct pmu_detected found;
 	unsigned type = 0;
 	struct pmu pmu;
 
-	if (t->detected) {
-		if (describe_cpu(io, cpu, handle, &pmu, e) < 0)
-			return err_prefix(e, "CPU %u", cpu);
-		type = describe_search(t, &pmu);
-	}
+	if (t->detected && describe_find(t, &target, &type, &found, &pmu, e) < 0)
+		return err_prefix(e, "CPU %u", cpu);
 	if (type == t->n)
 		return err_set(e, ENODEV,
 			"CPU %u: its PMU, %s with %u PMCs and %u PMDs, is not one of those that "

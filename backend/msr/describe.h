@@ -11,9 +11,11 @@
 
 #include "backend/msr/msr_io.h"
 #include "backend/msr/reg.h"
+#include "backend/pmu/model.h"
 
 struct msr_type {
 	struct pmu pmu;
+	struct pmu_detected detected; /* The first CPU of this type, unless --pmu was given. */
 	struct msr_regs regs;
 };
 

@@ -96,25 +96,19 @@ static const struct pmu_model *detect_model(
 	return best;
 }
 
-static int detect_build(
-	const struct pmu_cpu *cpu, const struct pmu_identity *id, struct pmu *out, struct err *e)
+static int detect_choose(const struct pmu_cpu *cpu, const struct pmu_identity *id,
+	struct pmu_detected *out, struct err *e)
 {
 	for (unsigned i = 0; i < sizeof(detect_vendors) / sizeof(detect_vendors[0]); i++) {
-		const struct pmu_model *m;
-		struct pmu_features f;
 		int rc;
 
 		if (strcmp(id->vendor, detect_vendors[i].id) != 0)
 			continue;
-		rc = detect_vendors[i].features(cpu, id, &f, e);
+		rc = detect_vendors[i].features(cpu, id, &out->features, e);
 		if (rc < 0)
 			return rc;
-		m = detect_model(detect_vendors[i].vendor, id, f.version);
-		if (!m)
-			return detect_vendors[i].no_model(id, e);
-		rc = pmu_build(m, f.version ? &f : &m->features, out, e);
-		out->core = f.core;
-		return rc;
+		out->model = detect_model(detect_vendors[i].vendor, id, out->features.version);
+		return out->model ? 0 : detect_vendors[i].no_model(id, e);
 	}
 	return err_set(e, ENODEV,
 		"CPU vendor '%s' is unknown: describe its PMU with --pmu=FILE, or use perfmonfs "
@@ -122,15 +116,33 @@ static int detect_build(
 		id->vendor);
 }
 
-int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e)
+int pmu_detect(const struct pmu_cpu *cpu, struct pmu_detected *out, struct err *e)
 {
 	struct pmu_identity id;
 	int rc = detect_identity(cpu, &id, e);
 
-	if (rc == 0)
-		rc = detect_build(cpu, &id, out, e);
+	return rc < 0 ? rc : detect_choose(cpu, &id, out, e);
+}
+
+bool pmu_detected_same(const struct pmu_detected *a, const struct pmu_detected *b)
+{
+	const struct pmu_features *f = &a->features, *g = &b->features;
+
+	return a->model == b->model && f->version == g->version && f->gp == g->gp &&
+	       f->gp_map == g->gp_map && f->gp_width == g->gp_width && f->fixed == g->fixed &&
+	       f->fixed_width == g->fixed_width && f->full_width == g->full_width &&
+	       f->core == g->core && f->l3 == g->l3 && f->df == g->df && f->umc == g->umc &&
+	       f->umcs == g->umcs;
+}
+
+int pmu_describe(const struct pmu_detected *d, struct pmu *out, struct err *e)
+{
+	const struct pmu_features *f = d->features.version ? &d->features : &d->model->features;
+	int rc = pmu_build(d->model, f, out, e);
+
 	if (rc < 0)
 		return rc;
+	out->core = d->features.core;
 	if (pmu_validate(out, e) < 0) {
 		e->no = ENODEV;
 		return err_prefix(

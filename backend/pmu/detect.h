@@ -17,9 +17,6 @@ struct pmu_cpu {
 	void *arg;
 };
 
-/* ENODEV, and a sentence with a remedy, if the CPU has no known PMU. */
-int pmu_detect(const struct pmu_cpu *cpu, struct pmu *out, struct err *e);
-
 /*
  * Keeps the free-running registers of @pmu that @cpu has, adds the ones in free.pmu that it has,
  * and finds out the unit of energy. Registers that cannot be read are left out; so are energy

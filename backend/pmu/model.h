@@ -87,6 +87,20 @@ extern const struct pmu_builtin pmu_free_text[];
  * meson.build. */
 const struct pmu_model *pmu_model_at(unsigned i);
 
+/* The model of an actual CPU, and the parameters of its description. */
+struct pmu_detected {
+	const struct pmu_model *model;
+	struct pmu_features features;
+};
+
+/* Asks a CPU, which is quick. ENODEV, and a sentence with a remedy: it has no known PMU. */
+int pmu_detect(const struct pmu_cpu *cpu, struct pmu_detected *out, struct err *e);
+/* Whether both have the same description. False may also mean that they differ in other respects.
+ */
+bool pmu_detected_same(const struct pmu_detected *a, const struct pmu_detected *b);
+/* Makes the description of a detected CPU, and validates it. ENODEV. */
+int pmu_describe(const struct pmu_detected *d, struct pmu *out, struct err *e);
+
 /* Adds a valid description, before other threads use the models. @text stays in memory. EEXIST: a
  * model or simulated processor has that name already; ENOSPC: there are too many models. */
 int pmu_models_add(struct slice text, struct err *e);

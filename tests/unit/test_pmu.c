@@ -98,7 +98,10 @@ static int detect(const struct leaves *l, struct pmu *pmu, struct err *e)
 	struct leaves copy = *l;
 	struct pmu_cpu cpu = {leaves_cpuid, leaves_rdmsr, &copy};
 
-	return pmu_detect(&cpu, pmu, e);
+	struct pmu_detected d;
+	int rc = pmu_detect(&cpu, &d, e);
+
+	return rc < 0 ? rc : pmu_describe(&d, pmu, e);
 }
 
 #define INTEL   .vendor = "GenuineIntel"
@@ -306,6 +309,32 @@ TEST(detect)
 		assert_int_equal(pmu.pmds[0].waddr, detections[i].waddr);
 		assert_int_equal(pmu.pmds[0].wmask, detections[i].wmask);
 	}
+}
+
+/* CPUs that are taken for the same are described alike. */
+TEST(detect_same)
+{
+	static struct pmu pmus[COUNT(detections)];
+	struct pmu_detected found[COUNT(detections)];
+	bool known[COUNT(detections)];
+	unsigned same = 0;
+	struct err e;
+
+	for (unsigned i = 0; i < COUNT(detections); i++) {
+		struct leaves copy = detections[i].cpu;
+		struct pmu_cpu cpu = {leaves_cpuid, leaves_rdmsr, &copy};
+
+		known[i] = pmu_detect(&cpu, &found[i], &e) == 0 &&
+			   pmu_describe(&found[i], &pmus[i], &e) == 0;
+	}
+	for (unsigned i = 0; i < COUNT(detections); i++)
+		for (unsigned j = 0; j < COUNT(detections); j++) {
+			if (!known[i] || !known[j] || !pmu_detected_same(&found[i], &found[j]))
+				continue;
+			assert_true(pmu_same(&pmus[i], &pmus[j]));
+			same++;
+		}
+	assert_true(same >= COUNT(detections) / 2);
 }
 
 /* Whichever leaf it is that cannot be read. */
