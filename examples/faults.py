@@ -9,16 +9,14 @@ import sys
 
 import perfmonfs
 
-KERNEL = 0x20000
 
-
-def faults(mount, command):
-    event = mount.events().get("page-faults")
-    if event is None:
+def faults(mount: perfmonfs.Mount, command: list[str]) -> int:
+    if "page-faults" not in mount.events():
         raise OSError("%s counts no page faults: see --backend=perf" % mount.path)
     with mount.context() as ctx, subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as program:
-        ctx.pmc[0] = event & ~KERNEL
+        assert program.stdin and program.stdout
+        ctx.pmc[0] = "page-faults:u"
         if not program.stdout.readline():
             raise OSError("the program has ended")
         ctx.load(tid=program.pid)

@@ -10,7 +10,7 @@ setup() {
 	# Other users can read them here.
 	EXAMPLES=$BATS_TEST_TMPDIR/examples
 	mkdir -m 755 "$EXAMPLES"
-	cp "$BATS_TEST_DIRNAME"/../../examples/faults.* "$BATS_TEST_DIRNAME"/../../python/perfmonfs.py \
+	cp -r "$BATS_TEST_DIRNAME"/../../examples/faults.* "$BATS_TEST_DIRNAME"/../../python/perfmonfs \
 		"$BUILD"/examples/{faults,pages} "$EXAMPLES"
 	PATH=$EXAMPLES:$PATH
 	export PYTHONDONTWRITEBYTECODE=1

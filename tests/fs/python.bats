@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The Python module: the classes of tests/python/test_perfmonfs.py, each on a mount of its own.
+# The Python module: tests/python/test_values.py, and the classes of test_perfmonfs.py, each on a mount of its own.
 
 load common
 
@@ -27,6 +27,19 @@ tests_of() {
 		END { print n }' "$root/tests/python/test_perfmonfs.py")" ]
 }
 
+@test "texts and bytes" {
+	PYTHONPATH="$BATS_TEST_DIRNAME/../../python:$BATS_TEST_DIRNAME/../python" PYTHONDONTWRITEBYTECODE=1 \
+		run -0 python3 -W error -m unittest test_values
+	[[ $output == *OK* ]]
+}
+
+@test "all types are declared" {
+	command -v mypy >/dev/null || skip "needs the package mypy"
+	cd "$BATS_TEST_DIRNAME/../.."
+	MYPYPATH=python run -0 mypy --strict --python-version 3.9 --cache-dir="$BATS_TEST_TMPDIR" -p perfmonfs
+	MYPYPATH=python run -0 mypy --strict --python-version 3.9 --cache-dir="$BATS_TEST_TMPDIR" examples/faults.py
+}
+
 @test "counting" {
 	serve --backend=sim
 	tests_of Counting
@@ -45,6 +58,12 @@ tests_of() {
 	tests_of Errors
 }
 
+@test "lifetimes of contexts, beside fork and kill" {
+	serve --backend=sim
+	tests_of Lifetimes
+	no_contexts
+}
+
 @test "event sets" {
 	serve --backend=sim
 	tests_of Sets
@@ -53,6 +72,11 @@ tests_of() {
 @test "messages" {
 	serve --backend=sim
 	tests_of Messages
+}
+
+@test "messages in asyncio" {
+	serve --backend=sim
+	tests_of Asynchronous
 }
 
 @test "sampling buffers" {

@@ -3,11 +3,14 @@
 model, where time passes only by sim/advance, all numbers are exact; class Threads counts what is
 real."""
 
-import ctypes
+import array
+import asyncio
 import errno
+import gc
+import mmap
 import os
 import select
-import struct
+import signal
 import subprocess
 import sys
 import threading
@@ -55,7 +58,7 @@ class Counting(Case):
         self.advance(5 * MS)
         ctx.stop()
         self.assertEqual((ctx.pmd[0], ctx.pmd[1]), (10000000, 2000000))
-        self.assertEqual(ctx.state, "loaded cpu=1 set=0")
+        self.assertEqual(str(ctx.state), "loaded cpu=1 set=0")
 
     def test_goes_on_after_stop(self):
         ctx = self.running()
@@ -66,7 +69,7 @@ class Counting(Case):
         self.advance(MS)
         self.assertEqual(ctx.pmd[0], 4000000)
         ctx.unload()
-        self.assertEqual(ctx.state, "unloaded")
+        self.assertEqual(ctx.state.kind, perfmonfs.StateKind.UNLOADED)
         self.assertEqual(ctx.pmd[0], 4000000)
 
     def test_registers_are_what_was_written(self):
@@ -104,12 +107,134 @@ class Counting(Case):
         ctx.pmd[3] = 77
         self.assertEqual(ctx.total()[0, 3], 77)
 
+    def test_gaps_flags_and_metrics(self):
+        ctx = self.context()
+        ctx.flags = {perfmonfs.ContextFlag.GAPS, "raw"}
+        self.assertEqual(ctx.flags, {"gaps", "raw"})
+        self.assertEqual(ctx.set(0).gaps(), {})
+        ctx.metrics = 'pmd0 instructions "Instructions."'
+        self.assertIn("perfmonfs_instructions_total", ctx.metrics)
+
+    def test_what_a_set_says(self):
+        first = self.running(value=-1000).set(0)
+        self.advance(MS)
+        self.assertEqual(first.overflows()[0], perfmonfs.Overflows(1, 0, 0))
+        pmcs, pmds = first.available
+        self.assertIn(0, pmcs)
+        self.assertIn(256, pmds)
+        self.assertEqual((first.active_ns, first.remaining_ns, first.switch_pmds), (MS, 0, ()))
+
+    def test_what_the_pmu_is(self):
+        pmu = self.mount.pmu
+        self.assertEqual((pmu.backend, pmu.counter_width), ("sim", 48))
+        self.assertTrue(pmu.name and pmu.model)
+        first = pmu.pmcs()[0]
+        self.assertEqual((first.number, first.type, first.address), (0, "msr", 0x186))
+        self.assertIn("clock", [register.name for register in pmu.pmds()])
+        self.assertIn("tsc", [reading.name for reading in pmu.readings()])
+        self.assertTrue(all(reading.unit == "uJ" for reading in pmu.energy()))
+        self.assertEqual(pmu.types(), {})
+
+    def test_config(self):
+        before = self.mount.config["tick_us"]
+        self.addCleanup(self.mount.config.__setitem__, "tick_us", before)
+        self.mount.config["tick_us"] = 2000
+        self.assertEqual(self.mount.config["tick_us"], "2000")
+
+    def test_cpus(self):
+        ctx = self.running(cpu=2)
+        cpu = self.mount.cpus()[2]
+        self.assertEqual((cpu.online, cpu.free, cpu.context, cpu.tid),
+                         (True, False, os.path.basename(ctx.path), threading.get_native_id()))
+        self.assertEqual(self.mount.threads(), [])
+        self.assertIn(ctx.path, [other.path for other in self.mount.contexts()])
+
     def test_what_the_mount_says(self):
+        self.assertRegex(self.mount.version, "^perfmonfs .* interface ")
+        self.assertIn("perfmonfs_build_info", self.mount.metrics())
         self.assertIn("default", self.mount.formats())
         self.assertEqual(self.mount.formats()["default"], "4d72bec0-0664-4143-82b4-d3fd27243c97")
         before = self.mount.stats()["contexts"]
         self.context()
         self.assertEqual(self.mount.stats()["contexts"], before + 1)
+
+
+class Lifetimes(Case):
+    def script(self, text):
+        """Runs a program that has the mount."""
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", "import os, perfmonfs\nmount = perfmonfs.Mount()\n" + text],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def test_a_child_process_leaves_it(self):
+        program = self.script("""if True:
+            with mount.context("parents") as ctx:
+                child = os.fork()
+                if child:
+                    status = os.waitpid(child, 0)[1]
+                    print(status, ctx.state.kind, os.path.isdir(ctx.path))
+            if child:
+                print(os.path.isdir(ctx.path))
+        """)
+        self.assertEqual(program.communicate()[0].split(), ["0", "unloaded", "True", "False"])
+
+    def test_a_child_process_has_a_context_of_its_own(self):
+        program = self.script("""if True:
+            with mount.context("parents"):
+                child = os.fork()
+                if child:
+                    os.waitpid(child, 0)
+                else:
+                    with mount.context("childs") as ctx:
+                        pass
+                    os.write(1, b"%d" % os.path.isdir(ctx.path))
+        """)
+        self.assertEqual(program.communicate()[0], "0")
+
+    def test_unclosed(self):
+        ctx = self.mount.context()
+        path = ctx.path
+        with self.assertWarnsRegex(ResourceWarning, path):
+            del ctx
+            gc.collect()
+        self.assertFalse(os.path.exists(path))
+
+    def test_an_existing_context_may_be_unclosed(self):
+        ctx = self.context()
+        perfmonfs.Context(ctx.path).fileno()
+        self.assertTrue(os.path.isdir(ctx.path))
+
+    def test_removed_by_another_program(self):
+        with self.mount.context() as ctx:
+            os.rmdir(ctx.path)
+
+    def test_clone(self):
+        with self.mount.clone() as ctx:
+            ctx.pmc[0] = USER
+            ctx.load(cpu=2)
+            ctx.start()
+            self.advance(MS)
+            self.assertEqual(ctx.pmd[0], 2000000)
+            self.assertTrue(os.path.isdir(ctx.path))
+        self.assertFalse(os.path.exists(ctx.path))
+
+    def test_clone_of_a_killed_program(self):
+        program = self.script("ctx = mount.clone()\nprint(ctx.path, flush=True)\ninput()")
+        path = program.stdout.readline().strip()
+        self.assertTrue(os.path.isdir(path))
+        program.kill()
+        program.communicate()
+        while os.path.exists(path):  # the last close is not waited for
+            time.sleep(0.01)
+
+    def test_clone_that_a_child_process_has(self):
+        with self.mount.clone() as ctx:
+            child = os.fork()
+            if not child:
+                signal.pause()
+        self.assertFalse(os.path.exists(ctx.path))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 class Errors(Case):
@@ -134,6 +259,19 @@ class Errors(Case):
         self.assertErrno("ENOENT", ctx.pmc.__getitem__, 31)
         self.assertErrno("ENOENT", ctx.pmd.__setitem__, 31, 0)
         self.assertErrno("ENODATA", ctx.pmd.__getitem__, 257)
+
+    def test_sentences_of_names(self):
+        ctx = self.context()
+        for call in (lambda: ctx.pmc[31], lambda: ctx.pmd.write(31, 0), lambda: ctx.pmd[257],
+                     lambda: ctx.make_set(70000), ctx.buffer):
+            with self.assertRaises(OSError) as caught:
+                call()
+            self.assertEqual(caught.exception.strerror, ctx.last_error)
+            self.assertNotEqual(caught.exception.strerror, os.strerror(caught.exception.errno))
+        ctx.close()
+        error = self.assertErrno("ENOENT", ctx.start)
+        self.assertIn(os.path.basename(ctx.path), error.strerror)
+        self.assertEqual(error.strerror, self.mount.last_error)
 
     def test_a_sentence_of_something_else_is_not_told(self):
         ctx = self.context()
@@ -190,10 +328,10 @@ class Sets(Case):
         ctx.load(cpu=1)
         ctx.start()
         self.advance(5 * MS)
-        self.assertEqual(ctx.state, "running cpu=1 set=3")
+        self.assertEqual(str(ctx.state), "running cpu=1 set=3")
         self.assertEqual(first.switch_pmds, (0,))
         ctx.start(set=0)
-        self.assertEqual(ctx.state.split()[-1], "set=0")
+        self.assertEqual(ctx.state.set, 0)
 
 
 class Messages(Case):
@@ -204,7 +342,7 @@ class Messages(Case):
         [message] = ctx.messages()
         self.assertEqual((message.kind, message.cpu, message.set, message.pmds),
                          ("overflow", 1, 0, (0,)))
-        self.assertEqual(ctx.state, "masked cpu=1 set=0")
+        self.assertEqual(str(ctx.state), "masked cpu=1 set=0")
         ctx.restart()
         self.assertEqual(ctx.pmd[0], 2 ** 64 - 4000)
 
@@ -225,17 +363,87 @@ class Messages(Case):
         thread.join()
         self.assertEqual([message.kind for message in got], ["overflow"])
 
+    def test_signal(self):
+        got = []
+        before = signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        ctx = self.running(value=-2000, notify=True)
+        ctx.signal(signal.SIGUSR1, tid=threading.get_native_id())
+        self.advance(5 * MS)
+        self.assertEqual(got, [1])
+        ctx.signal(0)
+
     def test_nobody_comes(self):
         self.assertEqual(self.context().messages(timeout=0.01), [])
 
-    def test_records(self):
-        records = struct.pack("=IIHHIQ5Q", 1, 4, 2, 3, 5, 6, 1 << 5, 0, 0, 0, 1 << 63)
-        records += struct.pack("=IIHHIQ5Q", 0x100, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0)
-        records += struct.pack("=IIHHIQ5Q", 0x999, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-        first, lost, unknown = perfmonfs.parse_messages(records)
-        self.assertEqual(first, ("overflow", 4, 2, 3, 5, 6, (5, 319)))
-        self.assertEqual((lost.kind, lost.ip), ("lost", 9))
-        self.assertEqual(unknown.kind, 0x999)
+
+class Asynchronous(Case):
+    def run_for(self, coroutine):
+        return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+    def test_messages(self):
+        ctx = self.running(value=-2000, long=-2000, notify=True)
+
+        async def take(number):
+            found = []
+            async for message in ctx:
+                found.append(message)
+                if len(found) == number:
+                    return found
+                ctx.restart()
+                self.advance(5 * MS)
+
+        async def both():
+            task = asyncio.ensure_future(take(3))
+            await asyncio.sleep(0)
+            self.advance(5 * MS)
+            return await task
+
+        found = self.run_for(both())
+        self.assertEqual([(m.kind, m.cpu, m.pmds) for m in found], 3 * [("overflow", 1, (0,))])
+
+    async def all_of(self, ctx):
+        return [message async for message in ctx]
+
+    def test_it_ends_with_the_context(self):
+        for end in (lambda ctx: ctx.close(), lambda ctx: os.rmdir(ctx.path)):
+            ctx = self.context()
+            other = perfmonfs.Context(ctx.path)
+
+            async def wait():
+                tasks = [asyncio.ensure_future(self.all_of(c)) for c in (ctx, ctx, other)]
+                await asyncio.sleep(0.01)
+                end(ctx)
+                return await asyncio.gather(*tasks)
+
+            self.assertEqual(self.run_for(wait()), [[], [], []])
+
+    def test_it_ends_with_close(self):
+        other = perfmonfs.Context(self.context().path)
+
+        async def wait():
+            task = asyncio.ensure_future(self.all_of(other))
+            await asyncio.sleep(0.01)
+            threading.Thread(target=other.close).start()
+            return await task
+
+        self.assertEqual(self.run_for(wait()), [])
+
+    def test_cancelled(self):
+        ctx = self.running(value=-2000, notify=True)
+
+        async def wait():
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(self.all_of(ctx), 0.01)
+
+        self.run_for(wait())
+        self.advance(5 * MS)
+        self.assertEqual(len(ctx.messages(timeout=0)), 1)
+
+    def test_of_a_removed_context(self):
+        ctx = self.context()
+        ctx.close()
+        self.assertRaises(FileNotFoundError, self.run_for, self.all_of(ctx))
 
 
 class Sampling(Case):
@@ -302,8 +510,87 @@ class Sampling(Case):
             self.assertRaises(ValueError, perfmonfs.parse_samples, memory, {(0, 0): ()})
 
     def test_without_entries(self):
-        ctx = self.sampling("default no_hdr")
+        for flag, with_ip in (("no_hdr", False), ("iip_hdr", True)):
+            ctx = self.sampling("default size=4096 " + flag, smpl=[1, 256])
+            self.advance(5 * MS)
+            ctx.stop()
+            taken = ctx.samples()
+            self.assertEqual((len(taken.bodies), taken.samples), (5, []))
+            for body in taken.bodies:
+                self.assertEqual(body.ip is not None, with_ip)
+                self.assertEqual(sorted(body.values), [1, 256])
+            clocks = [body.values[256] for body in taken.bodies]
+            self.assertEqual(clocks, sorted(clocks))
+            ctx.close()
+
+    def test_without_entries_of_different_lists(self):
+        ctx = self.context()
+        ctx.format = "default no_hdr"
+        ctx.pmc[0], ctx.pmc[1] = USER, BRANCH
+        ctx.pmd.write(0, -2000000, short=-2000000, smpl=[256])
+        ctx.pmd.write(1, -400000, short=-400000)
+        ctx.load(cpu=1)
+        ctx.start()
+        self.advance(5 * MS)
+        ctx.stop()
         self.assertRaises(ValueError, ctx.samples)
+
+    def test_parts(self):
+        ctx = self.sampling("nway size=4096 parts=4", notify=True, smpl=[1])
+        self.advance(60 * MS)
+        counting = ctx.samples()
+        self.assertNotIn(perfmonfs.PartState.FILLING, [part.state for part in counting.parts])
+        ctx.stop()
+        taken = ctx.samples()
+        self.assertGreater(len(taken.parts), len(counting.parts))
+        self.assertEqual([part.seq for part in taken.parts], sorted(part.seq for part in taken.parts))
+        self.assertEqual(sum(s.count for s in taken.samples) + taken.lost_samples + taken.lost, 60)
+        times = [sample.time_ns for sample in taken.samples]
+        self.assertEqual(times, sorted(times))
+
+    def test_histogram(self):
+        ctx = self.sampling("hist size=8192")
+        self.advance(10 * MS)
+        taken = ctx.samples()  # while it counts
+        self.assertEqual(sum(entry.weight for entry in taken.entries), 10)
+        self.assertEqual({(entry.set, entry.pmd) for entry in taken.entries}, {(0, 0)})
+        ctx.restart()
+        self.assertEqual(ctx.samples().entries, [])
+
+    def test_stacks_and_records(self):
+        # The model runs no programs: there are no call chains, and no events of processes.
+        for name in ("stack", "correlate", "profile"):
+            ctx = self.sampling(name + " size=65536", smpl=[1, 256])
+            self.advance(10 * MS)
+            ctx.stop()
+            taken = ctx.samples()
+            self.assertEqual(taken.format, name)
+            self.assertEqual(sum(sample.count for sample in taken.samples), 10)
+            self.assertEqual({(s.frames, tuple(s.values)) for s in taken.samples}, {((), (1, 256))})
+            self.assertEqual(taken.records, [] if name == "stack" else taken.samples)
+            ctx.close()
+
+    def test_a_map_stays_after_its_context(self):
+        ctx = self.sampling("default size=8192")
+        self.advance(10 * MS)
+        ctx.stop()
+        with ctx.buffer() as memory:
+            before = bytes(memory)
+            ctx.close()
+            self.assertErrno("ENOENT", ctx.buffer)
+            self.context().pmd[0] = 5
+            self.assertEqual(memory[:], before)
+            self.assertEqual(len(perfmonfs.parse_samples(memory, {(0, 0): ()}).samples), 10)
+
+    def test_no_map_beyond_the_end(self):
+        ctx = self.context()
+        ctx.format = "default size=5000"
+        with ctx.buffer() as memory:
+            self.assertEqual(len(memory), 5000)
+            with self.assertRaises(IndexError):
+                memory[5000]
+        with open(os.path.join(ctx.path, "buffer"), "rb") as file:
+            self.assertRaises(ValueError, mmap.mmap, file.fileno(), 5001, mmap.MAP_SHARED, mmap.PROT_READ)
 
     def test_nobody_can_change_it(self):
         ctx = self.context()
@@ -369,10 +656,30 @@ class LiveCounts(Case):
         self.assertIsNone(cpu)
         self.assertEqual(counts[0].value, 2000000)
 
+    def test_age(self):
+        ctx = self.running()
+        live = self.live(ctx)
+        self.advance(MS)
+        self.assertEqual(ctx.pmd[0], 2000000)
+        live.read()
+        self.assertEqual(live.age(), 0.0)
+        self.advance(MS // 4)
+        self.assertEqual(live.age(), 0.00025)
+        ctx.stop()
+        live.read()
+        self.advance(MS)
+        self.assertEqual(live.age(), 0.0)
+
+    def test_as_text(self):
+        ctx = self.running()
+        self.advance(MS)
+        self.assertIn("pmd0 2000000 counts", ctx.set(0).live_text())
+
     def test_in_change_all_the_time(self):
         ctx = self.context()
         live = self.live(ctx)
-        live._seq = ctypes.c_uint32(1)  # as a dead daemon may leave it
+        live._seq.release()
+        live._seq = memoryview(array.array("I", [1]))  # as a dead daemon may leave it
         self.assertErrno("EAGAIN", live.read)
 
     def test_closed(self):
@@ -403,7 +710,8 @@ class Threads(Case):
 
     def followed(self, child, **options):
         ctx = self.context()
-        ctx.pmc[0] = self.mount.events()["page-faults"]
+        ctx.pmc[0] = "page-faults"
+        self.assertEqual(ctx.pmc[0], self.mount.events()["page-faults"])
         try:
             ctx.load(tid=child.pid, **options)
         except OSError as error:
@@ -425,7 +733,7 @@ class Threads(Case):
         child.communicate(b"\n")
         [end] = ctx.messages()
         self.assertEqual((end.kind, end.pid, end.tid), ("end", child.pid, child.pid))
-        self.assertEqual(ctx.state, "zombie tid=%d" % child.pid)
+        self.assertEqual((ctx.state.kind, ctx.state.tid), (perfmonfs.StateKind.ZOMBIE, child.pid))
         if self.lost_switches() == lost:
             return ctx, ctx.pmd[0]
         self.assertErrno("EIO", ctx.pmd.__getitem__, 0)
@@ -436,6 +744,64 @@ class Threads(Case):
         self.assertEqual(ctx.children(), [])
         self.assertGreaterEqual(count, 300)
         self.assertEqual(ctx.total()[0, 0], count)
+
+    def test_levels(self):
+        ctx = self.context()
+        event, user, kernel = self.mount.events()["page-faults"], 0x10000, 0x20000
+        for name, value in (("page-faults:u", event & ~kernel), ("page-faults:k", event & ~user),
+                            ("page-faults:uk", event)):
+            ctx.pmc[0] = name
+            self.assertEqual(ctx.pmc[0], value)
+        error = self.assertErrno("EINVAL", ctx.pmc.__setitem__, 0, "no-such-event")
+        self.assertEqual(error.strerror, ctx.last_error)
+
+    def test_one_sum_for_all(self):
+        child = self.program()
+        ctx = self.context()
+        ctx.pmc[0] = "page-faults:u"
+        ctx.load(tid=child.pid, inherit=True)
+        ctx.start()
+        child.communicate(b"\n")
+        self.assertEqual([message.kind for message in ctx.messages()], ["end"])
+        self.assertGreaterEqual(ctx.pmd[0], 300)
+
+    def test_async_end(self):
+        child = self.program()
+        ctx = self.context()
+        ctx.pmc[0] = "page-faults:u"
+        ctx.load(tid=child.pid, inherit=True)
+
+        async def all_of():
+            child.communicate(b"\n")
+            return [message.kind async for message in ctx]
+
+        self.assertEqual(asyncio.run(all_of()), ["end"])
+
+    BURN = "kill -STOP $$; exec python3 -c 'for n in range(10000000): pass'"
+
+    def test_call_chains_and_events(self):
+        child = subprocess.Popen(["sh", "-c", self.BURN])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        ctx = self.context()
+        ctx.format = "profile size=1048576 frames=5"
+        ctx.pmc[0] = "task-clock"
+        ctx.pmd.write(0, -MS, short=-MS, smpl=[256])
+        ctx.load(tid=child.pid)
+        ctx.start()
+        child.send_signal(signal.SIGCONT)
+        child.wait()
+        self.assertEqual(ctx.messages()[-1].kind, "end")
+        taken = ctx.samples()
+        self.assertGreater(len(taken.samples), 20)
+        self.assertEqual({sample.pid for sample in taken.samples}, {child.pid})
+        self.assertIn("user", {frame.level for sample in taken.samples for frame in sample.frames})
+        self.assertLessEqual(max(len(sample.frames) for sample in taken.samples), 5)
+        events = [record for record in taken.records if isinstance(record, perfmonfs.ProcessEvent)]
+        self.assertIn("exec", {event.kind for event in events})
+        names = [event.name for event in events if event.kind == perfmonfs.EventKind.MMAP]
+        self.assertTrue(any("python3" in name for name in names), names)
 
     def test_age_of_its_live_page(self):
         if self.mount.stats()["passthrough"] != 1:
