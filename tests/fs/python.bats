@@ -36,8 +36,28 @@ tests_of() {
 @test "all types are declared" {
 	command -v mypy >/dev/null || skip "needs the package mypy"
 	cd "$BATS_TEST_DIRNAME/../.."
-	MYPYPATH=python run -0 mypy --strict --python-version 3.9 --cache-dir="$BATS_TEST_TMPDIR" -p perfmonfs
-	MYPYPATH=python run -0 mypy --strict --python-version 3.9 --cache-dir="$BATS_TEST_TMPDIR" examples/faults.py
+	run mypy --strict --python-version 3.9 --cache-dir="$BATS_TEST_TMPDIR" python/perfmonfs examples/faults.py
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "a wheel is built without a network" {
+	local root version
+
+	root=$(realpath "$BATS_TEST_DIRNAME/../..")
+	# Debian's Python: its packages are setuptools and wheel.
+	/usr/bin/python3 -c 'import setuptools, wheel' || skip "needs the packages python3-setuptools and python3-wheel"
+	version=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build")
+	cp -r "$root/python" "$BATS_TEST_TMPDIR/source"
+	cd "$BATS_TEST_TMPDIR/source"
+	/usr/bin/python3 -c 'import sys
+from setuptools.build_meta import build_wheel
+build_wheel(sys.argv[1])' "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	PYTHONPATH="perfmonfs-$version-py3-none-any.whl" run -0 /usr/bin/python3 -c 'import importlib.metadata, importlib.resources, perfmonfs
+print(importlib.metadata.version("perfmonfs"), ".whl/" in perfmonfs.__file__,
+      (importlib.resources.files("perfmonfs") / "py.typed").is_file())'
+	is "$version True True"
 }
 
 @test "counting" {
@@ -99,12 +119,31 @@ tests_of() {
 	tests_of Threads
 }
 
-@test "the loop of doc/python.md goes on after each overflow" {
+# documented KIND: the examples of doc/python.md
+documented() {
 	local root
 
 	root=$(realpath "$BATS_TEST_DIRNAME/../..")
-	serve --backend=sim --clock=real
-	sed -n '/^```python/,/^```$/p' "$root/doc/python.md" | sed "/^\`\`\`/d; s|/mnt|$MNT|" >"$BATS_TEST_TMPDIR/loop.py"
-	PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1 run -0 bounded python3 "$BATS_TEST_TMPDIR/loop.py"
-	[ "${#lines[@]}" = 10 ]
+	PERFMONFS=$MNT PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1 \
+		run timeout -k 5 "$PATIENCE" python3 -W error "$root/tests/python/documented.py" "$1" "$root/doc/python.md"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "examples of doc/python.md on the simulator" {
+	serve --backend=sim
+	documented sim
+}
+
+@test "examples of doc/python.md with a live page" {
+	serve --backend=sim
+	new page
+	[[ $(cat "$C/set/0/live" "$MNT/stats") == *"passthrough 1"* ]] || skip "this kernel passes no files through"
+	rmdir "$C"
+	documented sim-passthrough
+}
+
+@test "examples of doc/python.md on this machine" {
+	serve --backend=perf
+	documented perf
 }
