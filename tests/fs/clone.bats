@@ -48,6 +48,100 @@ setup() {
 	is 2
 }
 
+# text_of passed|fed
+text_of() {
+	local number path why fd shell
+
+	exec {fd}<>"$MNT/clone"
+	read -r -u"$fd" number path
+	[ "$number $path" = "1 ctx/1" ]
+	run ! read -r -u"$fd" path
+	put ok "$MNT/ctx/1/pmc/0" $USER
+	echo "load cpu=1" >&"$fd"
+	echo start >&"$fd"
+	eval "$advance"
+	holds "$MNT/ctx/1/pmd/0" 2000
+	holds "$MNT/ctx/1/ctl" start
+	for why in "load cpu=1" bogus "signal sig=65"; do
+		run ! eval 'echo "$why" >&$fd'
+		read -r -u"$fd" output
+		is "$(cat "$MNT/ctx/1/last_error")"
+		run ! read -r -u"$fd" why
+	done
+	exec {fd}>&-
+	until_ok no_contexts
+	# This shell reads byte by byte, and so does dd.
+	shell='exec 9<>"$1/clone"; read -r n p <&9; echo bogus >&9; read -r why <&9; echo "$n $p $why"; read -r n <&9'
+	run -1 --separate-stderr bounded dash -c "$shell" "" "$MNT"
+	[[ $output == "2 ctx/2 'bogus'"* ]]
+	output=$(bounded dd if="$MNT/clone" bs=1 2>/dev/null)
+	is "3 ctx/3"
+	output=$(bounded busybox cat "$MNT/clone")
+	is "4 ctx/4"
+	probe in,rdnorm poll "$MNT/clone" in,rdnorm 0
+}
+
+@test "as text: a shell has a context for as long as it lives" {
+	both text_of
+}
+
+@test "as text: killed, closed by another thread, passed to another user" {
+	serve --backend=sim
+	local pid
+
+	bash -c "exec 9<>$MNT/clone; read -r -u9 n p; echo load cpu=1 >&9; echo start >&9; exec sleep 60" 3>&- &
+	pid=$!
+	until_ok running
+	kill -KILL $pid
+	wait $pid || :
+	until_ok no_contexts
+	# The line of an open file that goes meanwhile, and commands to it: whole, or refused.
+	run -0 bounded python3 - "$MNT" <<-'END'
+		import os, sys, threading
+		def use(fd, wrong):
+		    for call in lambda: os.read(fd, 64), lambda: os.write(fd, b"stop"), lambda: os.write(fd, b"load cpu=1"):
+		        try:
+		            call()
+		        except OSError as e:
+		            if e.errno not in (9, 16, 19, 22):
+		                wrong.append(e)
+		wrong = []
+		for n in range(200):
+		    fd = os.open(sys.argv[1] + "/clone", os.O_RDWR)
+		    users = [threading.Thread(target=use, args=(fd, wrong)) for _ in range(2)]
+		    for u in users:
+		        u.start()
+		    os.close(fd)
+		    for u in users:
+		        u.join()
+		print(wrong)
+	END
+	is "[]"
+	until_ok no_contexts
+	# The opener's right and the writer's are both needed.
+	exec 4<>"$MNT/clone"
+	as nobody probe EPERM write - <<<"load cpu=1"
+	read -r -u4 output
+	[[ $output == *sys_group* ]]
+	as nobody probe EPERM write - <<<"load tid=$$"
+	probe ok write - <<<"load cpu=1"
+	as nobody probe ok write - <<<"stop"
+}
+
+@test "as text, and by ioctls" {
+	serve --backend=sim
+	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000")
+
+	# From the first ioctl on, a read takes messages.
+	clone rwn poll 0 msg 4 "${armed[@]}" poll 0 msg 64 text "load cpu=1" text bogus msg 64 text start \
+		sh "$advance" poll 0 msg 64
+	lines in "4 bytes type 1952653361" ok ok none EAGAIN ok EINVAL EAGAIN ok in "64 bytes type 1"
+	clone w text "load cpu=1" msg 64 close
+	lines ok EBADF ok
+	clone r text stop
+	is EBADF
+}
+
 @test "its number is one that no other context has" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/1" "$MNT/ctx/3"
@@ -96,7 +190,7 @@ setup() {
 	# The kernel opens first, and truncates then.
 	as nobody probe EPERM open "$MNT/clone" rdonly,trunc
 	probe EACCES open "$MNT/clone" rdwr,trunc
-	clone rw write
+	clone rw text x
 	is EINVAL
 }
 
@@ -172,8 +266,8 @@ setup() {
 	clone rw "${armed[@]}" interrupt 50 sh "(sleep 0.1; $advance) 3>&- &" msg 64 \
 		sh "rmdir $MNT/ctx/2" poll 0 msg 64
 	lines "0 2" ok ok ok ok EINTR "64 bytes type 1" err ENODEV
-	clone rw sh "(sleep 0.1; rmdir $MNT/ctx/3) 3>&- &" msg 64
-	is ENODEV
+	clone rw setup 0 - 0 sh "(sleep 0.1; rmdir $MNT/ctx/3) 3>&- &" msg 64
+	lines "0 3" ENODEV
 }
 
 @test "messages by signal, with the descriptor's number, to a thread or a process" {
@@ -315,7 +409,7 @@ removed_buffer() {
 	grep -qx "passthrough 1" "$MNT/stats" || skip "needs passthrough (Linux 6.9)"
 	clone rw setup $((SYSTEM_WIDE | MAP_SETS)) default 5000 pmds 0=7 mapset 0 map shared 5000 8 \
 		sh "stat -c %s $MNT/clone; awk '/buffer_bytes/ { print \$2 }' $MNT/stats"
-	lines "5000 1" ok "version 1 pmd0 7" 0000000000000000 0 12288
+	lines "5000 1" ok "version 1 pmd0 7" 0000000000000000 4096 12288
 }
 
 @test "without passthrough there are no live pages, and none is needed" {
@@ -368,7 +462,7 @@ removed_buffer() {
 @test "rmdir ends it, and its file is dead" {
 	serve --backend=sim
 	clone rw setup $SYSTEM_WIDE default 8192 map private 8192 8 load 1 0 start \
-		sh "rmdir $MNT/ctx/1" stop read 0 msg 64 setup 0 - 0 write poll 0 mapped 8
+		sh "rmdir $MNT/ctx/1" stop read 0 msg 64 setup 0 - 0 text stop poll 0 mapped 8
 	lines "8192 1" 0000000000000000 ok ok ENODEV ENODEV ENODEV ENODEV ENODEV err 0000000000000000
 	clone rw sh "setpriv --reuid=$NOBODY --clear-groups rmdir $MNT/ctx/2 2>/dev/null; ls $MNT/ctx"
 	is 2

@@ -20,7 +20,7 @@
  *   signal SIG TYPE OWNER FD          TYPE: tid or pid; SIG is blocked
  *   sigwait SIG                       si_code and si_fd; none after a second
  *   msg SIZE                          read(2): the bytes it gave and the first message's type
- *   write                             write(2) of a byte
+ *   text TEXT                         write(2) of it
  *   poll MS | map HOW LENGTH SIZE     HOW: shared, private or write: SIZE bytes of it in hex
  *   mapset SET                        the same of the set's page: its version, and PMD 0's value
  *   mapped SIZE                       SIZE bytes of the latest mapping
@@ -386,10 +386,9 @@ static void step_interrupt(char **arg)
 	setitimer(ITIMER_REAL, &never, NULL);
 }
 
-static void step_write(char **arg)
+static void step_text(char **arg)
 {
-	(void)arg;
-	say((int)write(fd, "x", 1));
+	say((int)write(fd, arg[0], strlen(arg[0])));
 }
 
 static void step_poll(char **arg)
@@ -603,7 +602,7 @@ static const struct {
 	{"signal", 4, step_signal},
 	{"sigwait", 1, step_sigwait},
 	{"msg", 1, step_msg},
-	{"write", 0, step_write},
+	{"text", 1, step_text},
 	{"poll", 1, step_poll},
 	{"map", 3, step_map},
 	{"mapset", 1, step_mapset},

@@ -136,6 +136,69 @@ USER=0x4100c0
 	holds "$MNT/last_error" ok
 }
 
+@test "the sentence of a write: each descriptor has its own" {
+	serve --backend=sim
+	new a
+	run -0 bounded python3 - "$C" <<-'END'
+		import os, sys, threading
+		def use(name, wrong):
+		    fd = os.open(sys.argv[1] + "/ctl", os.O_RDWR)
+		    for _ in range(300):
+		        try:
+		            os.write(fd, name.encode())
+		        except OSError:
+		            text = os.read(fd, 7) + os.read(fd, 4096)
+		            if name not in text.decode() or os.read(fd, 4096):
+		                wrong.append(text)
+		wrong = []
+		threads = [threading.Thread(target=use, args=("wrong%d" % n, wrong)) for n in range(8)]
+		for t in threads:
+		    t.start()
+		for t in threads:
+		    t.join()
+		print(wrong)
+	END
+	is "[]"
+}
+
+@test "the sentence of a write: never where a value is read" {
+	serve --backend=sim
+	new a
+	run -0 bounded python3 - "$C" <<-'END'
+		import os, sys
+		def fails(fd, text):
+		    try:
+		        os.write(fd, text)
+		    except OSError as e:
+		        return e.errno == 22
+		fd = os.open(sys.argv[1] + "/pmd/0", os.O_RDWR)
+		print(fails(fd, b"x"), os.pread(fd, 99, 0), os.pread(fd, 99, 1))
+		print(fails(fd, b"x"), b"'x'" in os.pread(fd, 99, 1), os.pread(fd, 99, 0))
+		os.write(fd, b"5")
+		print(os.pread(fd, 1, 0), os.read(fd, 99), os.pread(fd, 99, 0))
+		print(fails(fd, b"x"), b"'x'" in os.read(fd, 512), os.read(fd, 512))
+		print(fails(fd, b"x"), os.write(fd, b"7"), os.pread(fd, 99, 0), os.pread(fd, 99, 1))
+		ctl = os.open(sys.argv[1] + "/ctl", os.O_RDWR)
+		print(fails(ctl, b"start"), os.read(ctl, 99)[:10], os.read(ctl, 99), os.pread(ctl, 99, 0))
+		print(fails(ctl, b"start"), os.write(ctl, b"load cpu=1"), os.pread(ctl, 99, 0))
+		print(fails(ctl, b"\0\0"), os.pread(ctl, 99, 7)[:9], [fails(ctl, b"s") for _ in "ab"])
+		os.rmdir(sys.argv[1])
+		try:
+		    os.read(ctl, 99)
+		except OSError as e:
+		    print(e.errno)
+	END
+	is "True b'0\n' b'\n'
+True True b'0\n'
+b'5' b'\n' b'5\n'
+True True b''
+True 1 b'7\n' b'\n'
+True b'not loaded' b'' b''
+True 10 b'load cpu=1\n'
+True b'write one' [True, True]
+19"
+}
+
 @test "a note begins with its word" {
 	serve --backend=sim
 	new a

@@ -92,6 +92,7 @@ typed() {
 @test "10 count in a container" { recipe 10; }
 @test "11 export counts to Prometheus" { recipe 11; }
 @test "12 monitor all the time, and give way" { recipe 12; }
+@test "13 tie a context to a program" { recipe 13; }
 
 @test "the session of the README" {
 	export FS_LAYOUT=$BATS_TEST_DIRNAME/../../README.md
@@ -103,7 +104,7 @@ typed() {
 
 @test "no recipe is left out, and all headings are in the table of contents" {
 	run -0 "$RECIPES" list
-	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 12 ]
+	[ "$(grep -oE ' [0-9]+[.] ' <<<"$output" | sort -u | wc -l)" = 13 ]
 	run -0 "$RECIPES" contents
 	is ""
 }

@@ -45,6 +45,8 @@ static void call_note(struct call *call, const struct err *e)
 void call_fail(struct call *call, const struct err *e)
 {
 	call_note(call, e);
+	if (call->writes)
+		file_leave(call->file, e->text);
 	fuse_reply_err(call->req, e->no);
 }
 
@@ -97,30 +99,64 @@ void call_read_done(struct call *call, int rc, struct text *out, const struct er
 		free(copy);
 }
 
+/* A copy of as much of @text, from byte @at on, as the read has room for. */
+struct call_part {
+	char *p;
+	size_t n;
+};
+
+static struct call_part call_copy(const struct call *call, const struct text *text, size_t at)
+{
+	size_t n = at < text->n ? text->n - at : 0;
+	struct call_part part = {.n = n < call->size ? n : call->size};
+
+	part.p = part.n ? malloc(part.n) : NULL;
+	if (part.p)
+		memcpy(part.p, text->p + at, part.n);
+	return part;
+}
+
+static void call_reply_part(struct call *call, const struct call_part *part)
+{
+	if (part->n && !part->p)
+		fuse_reply_err(call->req, ENOMEM);
+	else
+		fuse_reply_buf(call->req, part->p, part->n);
+	free(part->p);
+}
+
+bool call_read_left(struct call *call)
+{
+	struct file *f = call->file;
+	struct call_part part;
+
+	pthread_mutex_lock(&f->lock);
+	part = call_copy(call, &f->left, f->given);
+	f->given += part.n;
+	if (f->given == f->left.n) {
+		text_clear(&f->left);
+		f->given = 0;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (part.n)
+		call_reply_part(call, &part);
+	return part.n;
+}
+
 bool call_read_snapshot(struct call *call)
 {
 	struct file *f = call->file;
-	char *copy = NULL;
-	size_t n = 0;
+	struct call_part part = {0};
 	bool seen;
 
 	pthread_mutex_lock(&f->lock);
 	seen = f->seen;
-	if (seen && call->off < f->snap.n) {
-		n = f->snap.n - call->off < call->size ? f->snap.n - call->off : call->size;
-		copy = malloc(n);
-		if (copy)
-			memcpy(copy, f->snap.p + call->off, n);
-	}
+	if (seen)
+		part = call_copy(call, &f->snap, call->off);
 	pthread_mutex_unlock(&f->lock);
-	if (!seen)
-		return false;
-	if (n && !copy)
-		fuse_reply_err(call->req, ENOMEM);
-	else
-		fuse_reply_buf(call->req, copy, n);
-	free(copy);
-	return true;
+	if (seen)
+		call_reply_part(call, &part);
+	return seen;
 }
 
 void call_write_done(struct call *call, int rc, const struct err *e)

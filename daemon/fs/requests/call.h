@@ -12,11 +12,15 @@ bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call);
 bool call_begin_open(
 	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call);
 
-/* Notes the sentence in the nearest last_error, and answers with the errno. */
+/* Notes the sentence in the nearest last_error, and for a write in its open file, and answers with
+ * the errno. */
 void call_fail(struct call *call, const struct err *e);
 /* Answers a read with a part of @out, which becomes the file's snapshot, or with the error if @rc
  * is negative. Any thread. */
 void call_read_done(struct call *call, int rc, struct text *out, const struct err *e);
+/* Answers a read with what the open file has left for it (file.left). Returns false, with no
+ * answer, if that is nothing. */
+bool call_read_left(struct call *call);
 /* Answers a read at an offset from the snapshot. Returns false, with no answer, if there is
  * none. */
 bool call_read_snapshot(struct call *call);

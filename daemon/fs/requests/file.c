@@ -18,12 +18,14 @@ struct file_open_out {
 	int32_t backing_id;
 };
 
-/* Bytes of an open file, with its poll handle and the lines of as many messages as it can take. */
+/* Bytes of an open file, with its poll handle, and the lines of as many messages as it can take or
+ * the sentence of a write. */
 static size_t file_bytes(const struct file *f, const struct row *row)
 {
-	enum { HANDLE = 32, LINES = 8192 };
+	enum { HANDLE = 32, LINES = 8192, SENTENCE = 256 };
+	size_t left = row->mode & 0222 ? SENTENCE : 0;
 
-	return sizeof(*f) + HANDLE + 2 * CHARGE_PIECE + (row->reply ? LINES : 0);
+	return sizeof(*f) + HANDLE + 2 * CHARGE_PIECE + (row->reply ? LINES : left);
 }
 
 static int file_charge(struct file *f, const struct call *call, struct err *e)
@@ -73,9 +75,24 @@ int file_keep(struct file *f, struct text *text, struct err *e)
 		f->snap = *text;
 		f->seen = true;
 		*text = old;
+		text_clear(&f->left); /* a read from the beginning drops the sentence */
+		f->given = 0;
 	}
 	pthread_mutex_unlock(&f->lock);
 	return rc;
+}
+
+void file_leave(struct file *f, const char *line)
+{
+	pthread_mutex_lock(&f->lock);
+	text_clear(&f->left);
+	f->given = 0;
+	if (line) {
+		text_printf(&f->left, "%s\n", line);
+		text_clear(&f->snap);
+		f->seen = true;
+	}
+	pthread_mutex_unlock(&f->lock);
 }
 
 void file_forget_poll(struct file *f)

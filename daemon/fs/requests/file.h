@@ -37,15 +37,20 @@ struct file {
 	/* The number of state changes when state was last read. */
 	atomic_ullong changes;
 
-	/* Lines of events that were taken but not yet read, starting at byte @given. */
-	struct text left;
-	size_t given;
+	/* The clone has had an ioctl: reading it returns messages, no longer text. */
+	bool ioctls;
+	/* A read has returned the number of this clone. */
+	bool numbered;
 
 	/* Charged to the opener: this file, with @left. */
 	struct charge charge;
 
 	/* A leaf: guards all below. */
 	pthread_mutex_t lock;
+	/* What the next reads return, starting at byte @given: lines of events that were taken,
+	 * which belong to the session thread, or the sentence of a write that failed. */
+	struct text left;
+	size_t given;
 	/* @snap is valid. */
 	bool seen;
 	/* The text as of the last read at offset 0. */
@@ -63,6 +68,10 @@ void files_free(struct fs *fs);
 /* Swaps the snapshot with @text, for which the file is charged. ENOMEM: neither has changed. Any
  * thread. */
 int file_keep(struct file *f, struct text *text, struct err *e);
+
+/* Leaves @line for the next reads, which then find the end of the file; NULL: leaves nothing. Any
+ * thread. */
+void file_leave(struct file *f, const char *line);
 
 /* Drops the poll handle, if there is one. */
 void file_forget_poll(struct file *f);

@@ -85,6 +85,13 @@ static void reader_dismiss_nonblocking(struct fs_context *ctx)
 			reader_dismiss(r, EAGAIN);
 }
 
+/* Answers with lines that an earlier read of the open file left. Returns false, with no answer, if
+ * there are none. */
+static bool reader_read_rest(struct call *call)
+{
+	return !call->node.row->clone && call_read_left(call);
+}
+
 /* Gives the lines that a read of an open file has left to that file's next read, wherever it is in
  * the queue. */
 static void reader_reply_rest(struct fs_context *ctx, const struct file *f)
@@ -92,7 +99,7 @@ static void reader_reply_rest(struct fs_context *ctx, const struct file *f)
 	struct reader *r, *next;
 
 	list_for_each_entry_safe (r, next, &ctx->readers, queue)
-		if (r->request.call.file == f && messages_read_rest(&r->request.call))
+		if (r->request.call.file == f && reader_read_rest(&r->request.call))
 			reader_free(r);
 }
 
@@ -154,29 +161,12 @@ static void reader_fence_done(void *arg)
 	messages_wake(ctx);
 }
 
-bool messages_read_rest(struct call *call)
-{
-	struct file *f = call->file;
-	size_t n = f->left.n - f->given;
-
-	if (!n)
-		return false;
-	n = n < call->size ? n : call->size;
-	fuse_reply_buf(call->req, f->left.p + f->given, n);
-	f->given += n;
-	if (f->given == f->left.n) {
-		text_clear(&f->left);
-		f->given = 0;
-	}
-	return true;
-}
-
 void messages_read(struct call *call, bool nonblock)
 {
 	struct err e;
 	int room;
 
-	if (messages_read_rest(call))
+	if (reader_read_rest(call))
 		return;
 	room = call->node.row->room(call, &e);
 	if (room < 0 || reader_new(call, (unsigned)room, nonblock, &e) < 0)

@@ -12,9 +12,6 @@
 
 /* Takes messages, or waits for some, and answers. */
 void messages_read(struct call *call, bool nonblock);
-/* Answers a read with lines that an earlier read of the open file left. Returns false, with no
- * answer, if there are none. */
-bool messages_read_rest(struct call *call);
 /* Called when there may be messages. */
 void messages_wake(struct fs_context *ctx);
 /* Answers waiting readers with ENODEV, except a reader that already has messages. */

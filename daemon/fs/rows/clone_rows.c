@@ -2,13 +2,16 @@
 /*
  * clone: each open makes a context, which is removed with the open file. The kernel keeps mapped
  * pages by inode, so each lookup of the name yields another inode (node.c), and each inode is
- * opened once. Commands arrive as ioctls (include/perfmonfs/ioctl.h), in packets.
+ * opened once. Commands arrive as text, like those of ctl, or as ioctls
+ * (include/perfmonfs/ioctl.h), in packets. Until the first ioctl, a read returns text; after it,
+ * messages.
  */
 #include "daemon/fs/rows/clone_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -125,27 +128,47 @@ static void clone_release(struct file *f)
 		fprintf(stderr, "perfmonfs: no memory to end context %s: rmdir it\n", ctx->id.path);
 }
 
-static int clone_store(struct call *call, struct slice text, struct err *e)
+/* The number and the path of the context, once; then the end of the file. An open clone may be a
+ * stream, whose reads all have offset 0 (file.h), so the offset is ignored. */
+void clone_read_text(struct call *call)
 {
-	(void)call, (void)text;
-	return err_set(e, EINVAL, "commands are ioctls here: see perfmonfs/ioctl.h");
+	struct file *f = call->file;
+	char line[64];
+
+	if (call_read_left(call))
+		return;
+	if (f->numbered) {
+		fuse_reply_buf(call->req, NULL, 0);
+		return;
+	}
+	snprintf(line, sizeof(line), "%" PRIu64 " ctx/%s", f->ctx->id.number, f->ctx->id.path);
+	file_leave(f, line);
+	f->numbered = call_read_left(call);
+	if (!f->numbered)
+		fuse_reply_err(call->req, ENOMEM);
+}
+
+/* Text can be read at any time. */
+static unsigned clone_poll(const struct file *f)
+{
+	return f->ioctls ? message_poll(f) : POLLIN | POLLRDNORM;
 }
 
 /* Some clients map no more than a file's size. An open file keeps its size, even if the context is
- * removed. */
+ * removed. Without memory, the file is a text. */
 static size_t clone_size(const struct call *call)
 {
+	const struct shared *region = call->ctx ? call->ctx->map.region : NULL, *s;
 	const struct file *f = call->file;
-	const struct shared *s;
 
 	if (!call->ctx)
-		return 0;
-	s = f && f->shown ? f->shown : smpl_memory(call->ctx);
+		return NODE_TEXT_SIZE;
 	if (f && f->shared)
-		return f->shared->length;
-	if (call->ctx->map.region)
-		return call->ctx->map.region->length;
-	return s ? s->size : 0;
+		region = f->shared;
+	s = f && f->shown ? f->shown : smpl_memory(call->ctx);
+	if (region && region->length)
+		return region->length;
+	return s ? s->size : NODE_TEXT_SIZE;
 }
 
 void clone_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off)
@@ -153,7 +176,7 @@ void clone_read_page(fuse_req_t req, const struct file *f, size_t size, size_t o
 	if (f->shown)
 		memory_read(req, f->shown, size, off);
 	else
-		fuse_reply_buf(req, NULL, 0);
+		fuse_reply_err(req, EINVAL);
 }
 
 /* Sends the packet back, with its results. */
@@ -442,6 +465,7 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 		call_fail(&call, &e);
 		return;
 	}
+	call.file->ioctls = true;
 	call.packet->system_wide = atomic_load(&call.ctx->flags) & CTX_SYSTEM_WIDE;
 	call.packet->number = call.ctx->id.number;
 	clone_next(&call);
@@ -450,6 +474,7 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 const struct row rows_clone[] = {
 	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .capabilities = true, .open = clone_open,
 		.release = clone_release, .size = clone_size, .room = message_room,
-		.reply = message_reply_clone, .poll = message_poll, .store = clone_store},
+		.reply = message_reply_clone, .poll = clone_poll, .parse = context_parse_ctl,
+		.commit = context_commit_ctl},
 	ROW_END,
 };

@@ -30,7 +30,7 @@ static int context_refuse_load(
 
 /* Permission to monitor a thread depends on the real user id: a server that writes to users' files
  * on their behalf must not lend its own permission. */
-static int context_parse_ctl(
+int context_parse_ctl(
 	const struct call *call, struct slice text, struct command *cmd, struct err *e)
 {
 	if (command_parse_ctl(text, cmd, e) < 0 || context_check_load(call, cmd, e) < 0)
@@ -115,8 +115,9 @@ const struct row rows_context[] = {
 	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
 	{DIR_ROW(DIR_CTX, DIR_CHILDREN, "children", 0700)},
 	{DIR_ROW(DIR_CHILDREN, DIR_CTX, NULL, 0700)},
-	{FILE_ROW(DIR_CTX, "ctl", 0600), .capabilities = true, .show = context_rows_show_ctl,
-		.parse = context_parse_ctl, .commit = context_commit_ctl},
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .sentences = true, .capabilities = true,
+		.show = context_rows_show_ctl, .parse = context_parse_ctl,
+		.commit = context_commit_ctl},
 	{FILE_ROW(DIR_CTX, "state", 0400), .query = context_query_info,
 		.print = context_print_state, .poll = context_poll_state},
 	{FILE_ROW(DIR_CTX, "flags", 0600), .query = context_query_info,

@@ -6,9 +6,10 @@
 #include <poll.h>
 
 #include "daemon/command/command.h"
+#include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/msg_reader.h"
 #include "daemon/fs/rows/rows.h"
+#include "daemon/fs/tree/object.h"
 #include "perfmonfs/msg.h"
 
 enum {
@@ -82,7 +83,7 @@ static void message_reply_events(struct call *call, const struct pfm_msg *msgs, 
 		fuse_reply_err(call->req, ENOMEM);
 		return;
 	}
-	messages_read_rest(call);
+	call_read_left(call);
 }
 
 static unsigned message_poll_events(const struct file *f)

@@ -276,6 +276,15 @@ static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, siz
 		fuse_reply_err(req, EINVAL);
 }
 
+/* Answers with the sentence of a write that has failed, or with the rest of a text. Returns false,
+ * with no answer, if the read begins a new text. */
+static bool ops_read_known(struct call *call)
+{
+	if ((call->off || call->node.row->sentences) && call_read_left(call))
+		return true;
+	return call->off && call_read_snapshot(call);
+}
+
 static void ops_read(
 	fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
@@ -295,9 +304,11 @@ static void ops_read(
 		return;
 	call.size = size;
 	call.off = (size_t)off;
-	if (call.node.row->reply)
+	if (call.node.row->clone && !f->ioctls)
+		clone_read_text(&call);
+	else if (call.node.row->reply)
 		messages_read(&call, fi->flags & O_NONBLOCK);
-	else if (!off || !call_read_snapshot(&call))
+	else if (!ops_read_known(&call))
 		ops_read_text(&call);
 }
 
@@ -404,6 +415,8 @@ static void ops_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t si
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
 	call.size = size;
+	call.writes = true;
+	file_leave(call.file, NULL);
 	ops_store(&call, (struct slice){buf, size});
 }
 

@@ -21,7 +21,7 @@ enum { ROW_BITS = 8, REG_BITS = 9 };
  * sendfile(2) trust the size and copy nothing, without an error. See ops_read_page(). tail -n reads
  * files of more than 8192 bytes from their end, so tables of registers have no more than they need.
  */
-enum { NODE_TEXT_SIZE = 4096, NODE_LINE_SIZE = 64, NODE_TABLE_SIZE = 4 << 20 };
+enum { NODE_LINE_SIZE = 64, NODE_TABLE_SIZE = 4 << 20 };
 
 static const struct pmu *node_pmu(const struct call *c)
 {

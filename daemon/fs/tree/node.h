@@ -13,6 +13,8 @@ struct fs;
 struct fs_context;
 struct packet;
 
+enum { NODE_TEXT_SIZE = 4096 /* bytes, the size of a text of few lines */ };
+
 /* The fields of an inode number. */
 struct node {
 	const struct row *row;
@@ -44,6 +46,8 @@ struct call {
 	size_t size;
 	/* Offset of a read. */
 	size_t off;
+	/* A write: an error leaves its sentence in the open file. */
+	bool writes;
 	/* The packet of an ioctl, freed with the answer. */
 	struct packet *packet;
 };

@@ -70,6 +70,9 @@ struct row {
 	enum row_lines { LINES_FEW, LINES_OF_REGISTERS, LINES_OF_MACHINE } length;
 	/* In DIR_PMDS: the row is for the virtual members. */
 	bool virtual;
+	/* After a write has failed, a read at offset 0 returns the sentence, too. Otherwise it
+	 * returns the text, for programs that read values. */
+	bool sentences;
 	/* The text is made when it is read, so the file's times are the current time. */
 	bool fresh;
 	/* The group of the configuration that may also read the file; NULL if there is none. */
