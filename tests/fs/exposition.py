@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Parses what perfmonfs exports, strictly, and prints what it has found.
 
-    exposition.py prom FILE   Prometheus' text format, version 0.0.4
-    exposition.py lp FILE     Influx's line protocol
+    exposition.py prom FILE...   Prometheus' text format, version 0.0.4
+    exposition.py lp FILE...     Influx's line protocol
 
 A line "NAME{LABELS} VALUE" for each sample, sorted, in the same form for both: labels sorted, values as
 written, without the integer suffix and the time. The exit status is 1, with a sentence, for anything that
@@ -93,8 +93,8 @@ def lp(text):
     need(len(times) == 1, "several times", times)
 
 
-def main():
-    with open(sys.argv[2], encoding="utf-8", newline="") as f:
+def show(path):
+    with open(path, encoding="utf-8", newline="") as f:
         text = f.read()
     need(text.endswith("\n") and "\r" not in text, "no newline at the end", text[-20:])
     seen = set()
@@ -110,6 +110,7 @@ def main():
 
 if __name__ == "__main__":
     try:
-        main()
+        for file in sys.argv[2:]:
+            show(file)
     except Wrong as e:
         sys.exit("exposition: %s" % e)

@@ -342,9 +342,8 @@ commands() {
 	local pids=() n pid
 
 	for n in 1 2; do
-		(for _ in $(seq 60); do
-			cat "$MNT/metrics/node.prom" >"$BATS_TEST_TMPDIR/read$n"
-			"$BATS_TEST_DIRNAME/exposition.py" prom "$BATS_TEST_TMPDIR/read$n" >/dev/null || exit 1
+		(for i in {1..60}; do
+			cat "$MNT/metrics/node.prom" >"$BATS_TEST_TMPDIR/read$n.$i"
 		done) 3>&- &
 		pids+=($!)
 	done
@@ -357,6 +356,7 @@ commands() {
 	for pid in "${pids[@]}"; do
 		wait "$pid"
 	done
+	"$BATS_TEST_DIRNAME/exposition.py" prom "$BATS_TEST_TMPDIR"/read* >/dev/null
 	samples
 	is ""
 }
@@ -373,8 +373,11 @@ commands() {
 @test "256 CPUs: all are there, and scrapes leave nothing charged" {
 	serve --backend=sim --sim-cpus=256
 	needs_files 1024
-	for n in $(seq 0 255); do
-		counting "c$n" "$n"
+	for n in {0..255}; do
+		mkdir "$MNT/ctx/c$n"
+		for line in "pmc/0 $USER" "metrics pmd0 instructions" "ctl load cpu=$n" "ctl start"; do
+			echo "${line#* }" >"$MNT/ctx/c$n/${line%% *}"
+		done
 	done
 	advance 500
 	samples
