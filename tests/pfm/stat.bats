@@ -452,6 +452,59 @@ sleeps() {
 	[[ $output == *"threads are missing"* ]]
 }
 
+# faulting_forks N: begins N programs one after another; the kernel's number of their faults is in "faults"
+faulting_forks() {
+	cat >"$BATS_TEST_TMPDIR/forks.py" <<-END
+		import os, resource
+		for _ in range($1):
+		    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+		print(sum(resource.getrusage(who).ru_minflt for who in
+		      (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
+		      file=open("$BATS_TEST_TMPDIR/faults", "w"))
+	END
+	FORKS=(python3 "$BATS_TEST_TMPDIR/forks.py")
+}
+
+@test "perf: --gaps, on a kernel that hides switches: counts that are too low, and the time that they lack" {
+	local count=(pfm stat -m "$MNT" -o "$BATS_TEST_TMPDIR/out" -e page-faults:u,minor-faults:u) line sum=0
+
+	perfmonfs() {
+		exec "$BUILD/tests/hiding/perfmonfs" "$@"
+	}
+	serve --backend=perf --threads=ctxsw
+	faulting_forks 100
+	run -3 "${count[@]}" "${FORKS[@]}"
+	"${count[@]}" --gaps -j "${FORKS[@]}"
+	schema json page-faults:u gaps uncertain user system <"$BATS_TEST_TMPDIR/out" | {
+		read -r value && read -r gaps && read -r uncertain && read -r user && read -r system
+		[ "$value" -gt 0 ] && [ "$value" -le "$(cat "$BATS_TEST_TMPDIR/faults")" ] && [ "$gaps" -gt 0 ]
+		# The kernel rounds user and system in other ways than the scheduler's account of CPU time.
+		python3 -c 'import sys; u, *all = map(float, sys.argv[1:]); sys.exit(not 0 < u <= sum(all) * 1.05)' \
+			"$uncertain" "$user" "$system"
+	}
+	"${count[@]}" --gaps "${FORKS[@]}"
+	grep -qE '^ +[0-9.]+ s  uncertain, with [0-9,]+ gaps?$' "$BATS_TEST_TMPDIR/out"
+	"${count[@]}" --gaps --per-thread -j "${FORKS[@]}"
+	schema json page-faults:u gaps <"$BATS_TEST_TMPDIR/out" | {
+		read -ra values && read -ra gaps
+		[ ${#values[@]} -gt 100 ] && [ ${#values[@]} = ${#gaps[@]} ]
+		for line in "${gaps[@]}"; do sum=$((sum + line)); done
+		[ "$sum" -gt 0 ]
+	}
+	[ "$(cat "$MNT/stats" | awk '$1 == "ctxsw_missed" { print $2 }')" -gt 0 ]
+	stop_daemon
+	# No switch is missed.
+	unset -f perfmonfs
+	serve --backend=perf
+	"${count[@]}" --gaps -j "${FORKS[@]}"
+	run -0 schema json gaps uncertain <"$BATS_TEST_TMPDIR/out"
+	is $'0\n0'
+	for other in -C1 --regions --mux --rerun --repeat=2; do
+		run -125 pfm stat -m "$MNT" --gaps "$other" true
+		[[ $output == *--gaps* ]]
+	done
+}
+
 @test "sim: a lost count is no number, and its counter is left alone then" {
 	local steal=(-C 1 -e r00c4:u,r00c5:u -- sh -c "echo '1 0x186 0x4300c4' >$MNT/sim/poke
 		echo 1000000000 >$MNT/sim/advance")

@@ -165,17 +165,19 @@ TEST(rows_of_metrics)
 
 /* --- Threads. A context is a directory with the files that pfm reads of it. */
 
-static void put_file(int dir, const char *name, unsigned value)
+static void put_file(int dir, const char *name, const char *text)
 {
-	CLEANUP_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CLEANUP_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	assert_true(fd >= 0 && dprintf(fd, "%u\n", value) > 0);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-/* Of the thread @name in @parent, which counts @value by pmd0. */
+/* Of the thread @name in @parent, which counts @value by pmd0, with as many gaps. */
 static int make_context(int parent, const char *name, unsigned value)
 {
-	static const char *const dirs[] = {"children", "set", "set/0", "set/0/pmd"};
+	static const char *const dirs[] = {"children", "set", "set/0"};
+	char text[128];
 	int dir;
 
 	assert_true(mkdirat(parent, name, 0700) == 0);
@@ -183,8 +185,13 @@ static int make_context(int parent, const char *name, unsigned value)
 	assert_true(dir >= 0);
 	for (unsigned i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		assert_true(mkdirat(dir, dirs[i], 0700) == 0);
-	put_file(dir, "set/0/pmd/0", value);
-	put_file(dir, "set/0/active_ns", 1);
+	snprintf(text, sizeof(text),
+		"pmd0 %u gaps=%u uncertain=5000000000\nactive_ns 1\nelapsed_ns 2\n", value, value);
+	put_file(dir, "total", text);
+	snprintf(text, sizeof(text),
+		"pmc0 0x00\npmd0 %u short=-5 gaps=%u uncertain=5000000000\npmd261 7\n", value,
+		value);
+	put_file(dir, "set/0/regs", text);
 	return dir;
 }
 
@@ -254,6 +261,8 @@ TEST(threads_of_one_number)
 		struct counts c;
 
 		assert_int_equal(t->tid, t->now.values[0] == 1 ? 99 : 100);
+		assert_int_equal(t->now.gaps, t->now.values[0]);
+		assert_int_equal(t->now.uncertain_ns, 5000000000);
 		counts_of(&c, &p, &t->now, 1);
 		assert_int_equal(tallies_take(&tallies, &scope, &c, &p, 1, 1, &e), 0);
 	}

@@ -494,7 +494,18 @@ with_daemon() {
 	stop_daemon
 }
 # On a kernel that hides switches.
-hidden() { with_daemon hiding ctxsw_missed; }
+hidden() {
+	with_daemon hiding ctxsw_missed
+	daemon=$here/hiding/perfmonfs
+	start_daemon
+	# shellcheck disable=SC2016
+	check "pfm stat --gaps" "$here/pfm" stat --gaps -j -o /tmp/counts -e instructions:u \
+		sh -c 'for i in $(seq 100); do "$0" x; done' "$here/bare"
+	sed "s/^/# $scenario: /" /tmp/counts
+	between "a number for 100 forks" "$(pfm_value instructions:u)" 1 $((101 * bare_executes))
+	like "with its bound" "$(cat /tmp/counts)" '"metric":"uncertain","value":0.'
+	stop_daemon
+}
 # With ctxsw threads that sleep before they start the counters.
 stalled() { with_daemon stalling ctxsw_stalled; }
 # Real-time threads have a hundredth of each second: the count of a thread that shares its CPU is told as lost.

@@ -534,8 +534,11 @@ static void stat_begin(struct stat_run *s)
 	s->session.argv = o->command;
 	s->session.interval_ns = o->interval_ns;
 	s->session.aggregate = o->aggregate;
-	s->session.background = o->background;
 	s->session.repeats = o->nruns > 1 || o->rerun;
+	s->session.flags = o->background ? "background" : o->gaps ? "gaps" : NULL;
+	s->report.gaps = o->background ? REPORT_COUNTED
+			 : o->gaps     ? REPORT_UNCERTAIN
+				       : REPORT_NO_GAPS;
 	s->session.regions = s->report.regions = o->regions;
 	s->report.format = o->format;
 	s->report.separator = o->separator;

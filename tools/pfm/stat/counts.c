@@ -36,9 +36,9 @@ void counts_of(struct counts *c, const struct plan *p, const struct reading *r, 
 	for (unsigned s = 0; s < p->nsets; s++)
 		all_ns += r->active_ns[s];
 	memset(c, 0, sizeof(*c));
-	c->yielding = r->yielding;
 	c->counted_ns = r->counted_ns;
 	c->gaps = r->gaps;
+	c->uncertain_ns = r->uncertain_ns;
 	for (unsigned i = 0; i < p->n; i++) {
 		struct count *count = &c->all[i];
 

@@ -20,8 +20,7 @@ struct count {
 struct counts {
 	struct count all[EVENT_MAX];
 	/* As in struct reading. */
-	unsigned yielding;
-	uint64_t counted_ns, gaps;
+	uint64_t counted_ns, gaps, uncertain_ns;
 };
 
 /* Computes the counts of a reading. @elapsed_ns: the time of a reading that has no places. */

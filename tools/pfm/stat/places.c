@@ -267,8 +267,8 @@ int place_load(struct place *place, const struct tree *t, struct err *e)
 
 	if (rc == 0)
 		rc = plan_program(place->plan, &place->ctx, e);
-	if (rc == 0 && place->background)
-		rc = file_write(place->ctx.dir, "flags", "background", e);
+	if (rc == 0 && place->flags)
+		rc = file_write(place->ctx.dir, "flags", place->flags, e);
 	if (rc < 0)
 		return rc;
 	place->ended = false;
@@ -396,10 +396,9 @@ int place_read(struct place *place, struct reading *r, struct err *e)
 	/* The longest time may be that of a child which is gone by now. */
 	r->elapsed_ns = place->last.elapsed_ns;
 	rc = reading_add(r, place->plan, place->ctx.dir, e);
-	if (rc < 0)
-		return rc;
-	place_add_time(place, r);
-	return place->background ? reading_add_gaps(r, place->ctx.dir, e) : 0;
+	if (rc == 0)
+		place_add_time(place, r);
+	return rc;
 }
 
 int places_collect(struct places *p, bool threads, struct err *e)

@@ -23,7 +23,7 @@ struct place {
 	/* The kernel counts all threads of the process, and all that they create, in one context;
 	 * for a command, from its next execve() on. */
 	bool inherit;
-	bool background; /* the CPU is yielded to any other context */
+	const char *flags; /* of the context, for its file flags; NULL: none */
 	struct tree_ctx ctx;
 	bool ended; /* the thread or process has ended */
 	/* why a CPU that was offline is not counted again yet; away.no is 0 if it is counted */

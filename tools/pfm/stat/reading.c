@@ -62,7 +62,7 @@ static bool reading_number(struct slice word, const char *prefix, uint64_t *v)
 	struct err e;
 
 	return slice_starts(word, prefix) &&
-	       num_max((struct slice){word.p + n, word.n - n}, UINT_MAX, v, &e) == 0;
+	       num_u64((struct slice){word.p + n, word.n - n}, v, &e) == 0;
 }
 
 static void reading_add_value(
@@ -73,45 +73,96 @@ static void reading_add_value(
 			r->values[i] += value;
 }
 
-/* Parses a line of the file total: [set=ID ]pmdN VALUE[ gaps=N uncertain=NS], [set=ID ]active_ns
- * NS, or elapsed_ns NS. */
-static int reading_parse_line(
-	struct reading *r, const struct plan *p, struct slice line, struct err *e)
+/* The counts of one file. */
+struct reading_file {
+	struct reading *r;
+	const struct plan *plan;
+	const char *path;
+	uint64_t set; /* of lines that name none */
+	/* The most of any PMD: all PMDs that count have the same gaps. */
+	uint64_t gaps, uncertain_ns;
+};
+
+/* Parses what follows the value of a PMD: OPTION... gaps=N uncertain=NS, each of which may lack. */
+static void reading_take_gaps(struct reading_file *f, struct slice rest)
+{
+	struct slice word;
+	uint64_t v;
+
+	while ((word = slice_word(&rest)).n) {
+		if (reading_number(word, "gaps=", &v))
+			f->gaps = v > f->gaps ? v : f->gaps;
+		if (reading_number(word, "uncertain=", &v))
+			f->uncertain_ns = v > f->uncertain_ns ? v : f->uncertain_ns;
+	}
+}
+
+/* Parses a line of total or regs: [set=ID ]pmdN VALUE[ OPTION...], [set=ID ]active_ns NS,
+ * elapsed_ns NS, or pmcN VALUE. */
+static int reading_parse_line(struct reading_file *f, struct slice line, struct err *e)
 {
 	struct slice rest = line, word = slice_word(&rest);
-	uint64_t set = 0, pmd, value;
+	uint64_t set = f->set, pmd, value;
 
+	if (slice_starts(word, "pmc"))
+		return 0;
 	if (reading_number(word, "set=", &set))
 		word = slice_word(&rest);
 	if (set < PLAN_SETS && num_u64(slice_word(&rest), &value, e) == 0) {
-		rest = slice_trim(rest);
-		if (reading_number(word, "pmd", &pmd) && (!rest.n || slice_starts(rest, "gaps="))) {
-			reading_add_value(r, p, (unsigned)set, (unsigned)pmd, value);
+		if (reading_number(word, "pmd", &pmd) && pmd <= UINT_MAX) {
+			reading_add_value(f->r, f->plan, (unsigned)set, (unsigned)pmd, value);
+			reading_take_gaps(f, rest);
 			return 0;
 		}
-		if (slice_is(word, "active_ns") && !rest.n) {
-			r->active_ns[set] += value;
+		if (slice_is(word, "active_ns") && !slice_trim(rest).n) {
+			f->r->active_ns[set] += value;
 			return 0;
 		}
-		if (slice_is(word, "elapsed_ns") && !rest.n) {
-			reading_take_elapsed(r, value);
+		if (slice_is(word, "elapsed_ns") && !slice_trim(rest).n) {
+			reading_take_elapsed(f->r, value);
 			return 0;
 		}
 	}
-	return err_set(e, EPROTO, "total: '%.*s' is no line of this interface", SLICE_ARG(line));
+	return err_set(
+		e, EPROTO, "%s: '%.*s' is no line of this interface", f->path, SLICE_ARG(line));
 }
 
-static int reading_add_total(struct reading *r, const struct plan *p, int dir, struct err *e)
+static int reading_add_file(struct reading_file *f, int dir, struct err *e)
 {
 	TEXT_CLEANUP struct text t = {0};
 	struct slice rest, line;
-	int rc = file_read(dir, "total", &t, e);
+	int rc = file_read(dir, f->path, &t, e);
 
 	if (rc < 0)
 		return rc;
 	rest = slice_of(t.p ? t.p : "");
 	while (rc == 0 && (line = slice_cut(&rest, '\n')).n)
-		rc = reading_parse_line(r, p, line, e);
+		rc = reading_parse_line(f, line, e);
+	f->r->gaps += f->gaps;
+	f->r->uncertain_ns += f->uncertain_ns;
+	return rc;
+}
+
+static int reading_add_total(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	struct reading_file f = {.r = r, .plan = p, .path = "total"};
+
+	return reading_add_file(&f, dir, e);
+}
+
+/* Adds the counts of the context alone, without its children. */
+static int reading_add_regs(struct reading *r, const struct plan *p, int dir, struct err *e)
+{
+	unsigned nsets = p->only < 0 ? p->nsets : 1;
+	int rc = 0;
+
+	for (unsigned set = 0; rc == 0 && set < nsets; set++) {
+		char path[32];
+		struct reading_file f = {.r = r, .plan = p, .path = path, .set = set};
+
+		snprintf(path, sizeof(path), "set/%u/regs", set);
+		rc = reading_add_file(&f, dir, e);
+	}
 	return rc;
 }
 
@@ -271,24 +322,15 @@ void reading_lose_all(struct reading *r, const struct plan *p, const struct err 
 			reading_lose(r, i, e);
 }
 
-int reading_add_gaps(struct reading *r, int dir, struct err *e)
-{
-	char state[128];
-	const char *gaps;
-	int rc = file_read_line(dir, "state", state, sizeof(state), e);
-
-	if (rc < 0)
-		return rc;
-	gaps = strstr(state, " gaps=");
-	r->gaps += gaps ? strtoull(gaps + strlen(" gaps="), NULL, 10) : 0;
-	r->yielding++;
-	return 0;
-}
-
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e)
 {
-	int rc = reading_add_counts(r, p, dir, e);
+	struct reading before = *r;
+	int rc = reading_add_regs(r, p, dir, e);
 
+	if (rc < 0 && reading_is_lost(e->no)) {
+		*r = before;
+		rc = reading_add_counts(r, p, dir, e);
+	}
 	return rc < 0 || p->only >= 0 || p->nsets == 1 ? rc : reading_add_times(r, p, dir, e);
 }
 
@@ -366,8 +408,8 @@ void reading_sum(struct reading *to, const struct reading *from)
 	to->torn |= from->torn;
 	to->places += from->places;
 	to->counted_ns += from->counted_ns;
-	to->yielding += from->yielding;
 	to->gaps += from->gaps;
+	to->uncertain_ns += from->uncertain_ns;
 }
 
 void reading_since(struct reading *to, const struct reading *before)
@@ -380,4 +422,5 @@ void reading_since(struct reading *to, const struct reading *before)
 	to->torn |= before->torn;
 	to->counted_ns -= before->counted_ns;
 	to->gaps -= before->gaps;
+	to->uncertain_ns -= before->uncertain_ns;
 }

@@ -19,9 +19,9 @@ struct reading {
 	 * without gaps and masking. */
 	unsigned places;
 	uint64_t counted_ns;
-	/* how many of the places are background contexts, which yield to others */
-	unsigned yielding;
-	uint64_t gaps; /* gaps of the background contexts */
+	/* The gaps of all contexts, and the time (ns) in them that was not counted. Not known while
+	 * a count is lost. */
+	uint64_t gaps, uncertain_ns;
 };
 
 /* Adds the counts of the context whose directory is @dir, and of its children. A lost count is no
@@ -30,9 +30,6 @@ int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
 
 /* Marks all counts of the plan as lost. */
 void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e);
-
-/* Adds how often a background context has yielded. */
-int reading_add_gaps(struct reading *r, int dir, struct err *e);
 
 /* Adds the counts of the context alone, without its children. */
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);

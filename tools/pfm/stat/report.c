@@ -99,6 +99,7 @@ static void report_row_count(const struct report *r, const struct scope *scope,
 	report_row(r, &row);
 }
 
+/* @value: NAN if there is none. */
 static void report_row_metric(const struct report *r, const struct scope *scope, const char *name,
 	const char *unit, double value, uint64_t time_ns)
 {
@@ -106,7 +107,8 @@ static void report_row_metric(const struct report *r, const struct scope *scope,
 
 	row.metric = name;
 	row.unit = unit;
-	row.number = value;
+	row.number = isnan(value) ? 0 : value;
+	row.lost = isnan(value) ? "a count that it needs has no value, or is zero" : NULL;
 	report_row(r, &row);
 }
 
@@ -240,53 +242,58 @@ static void report_text_metric(const struct report *r, const struct scope *scope
 	fprintf(r->out, "%s\n", text);
 }
 
-static void report_row_group_metric(const struct report *r, const struct scope *scope,
-	const struct group_metric *m, double v, uint64_t time_ns)
-{
-	struct row row = report_row_at(r, scope, time_ns);
-	char label[PLAN_LABEL];
-
-	row.metric = plan_label(r->plan, m->name, label);
-	row.unit = m->unit[0] ? m->unit : NULL;
-	row.number = isnan(v) ? 0 : v;
-	row.lost = isnan(v) ? "a count that it needs has no value, or is zero" : NULL;
-	report_row(r, &row);
-}
-
 static void report_group(
 	const struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
 	const struct group *g = r->plan->group;
+	char label[PLAN_LABEL];
 
 	for (unsigned i = 0; g && i < g->nmetrics; i++) {
+		const struct group_metric *m = &g->metrics[i];
 		double v = counts_group_metric(c, r->plan, i);
 
 		if (r->format == REPORT_TEXT)
-			report_text_metric(r, scope, &g->metrics[i], v, time_ns);
+			report_text_metric(r, scope, m, v, time_ns);
 		else
-			report_row_group_metric(r, scope, &g->metrics[i], v, time_ns);
+			report_row_metric(r, scope, plan_label(r->plan, m->name, label),
+				m->unit[0] ? m->unit : NULL, v, time_ns);
 	}
 }
 
-/* Reports the total time that background contexts counted, and their gaps. The daemon measures that
- * time, at other moments than pfm measures the elapsed time. */
+/* Whether no count of the plan is lost. The gaps of a lost count are not known. */
+static bool report_has_all(const struct report *r, const struct counts *c)
+{
+	unsigned i = 0;
+
+	while (i < r->plan->n && !c->all[i].lost.no)
+		i++;
+	return i == r->plan->n;
+}
+
+/* Reports the gaps in counts, and the time, summed over contexts, that background contexts counted,
+ * or that threads were not counted. The daemon measures these times, at other moments than pfm
+ * measures the elapsed time. */
 static void report_gaps(
 	const struct report *r, const struct scope *scope, const struct counts *c, uint64_t time_ns)
 {
-	double counted = (double)c->counted_ns / (double)NSEC_PER_SEC;
+	bool counted = r->gaps == REPORT_COUNTED, known = report_has_all(r, c);
+	uint64_t ns = counted ? c->counted_ns : c->uncertain_ns;
+	double s = counted || known ? (double)ns / (double)NSEC_PER_SEC : NAN;
 	char value[DIGITS_ROOM], gaps[DIGITS_ROOM], label[PLAN_LABEL];
 
 	if (r->format != REPORT_TEXT) {
-		report_row_metric(
-			r, scope, plan_label(r->plan, "counted", label), "s", counted, time_ns);
+		report_row_metric(r, scope,
+			plan_label(r->plan, counted ? "counted" : "uncertain", label), "s", s,
+			time_ns);
 		report_row_metric(r, scope, plan_label(r->plan, "gaps", label), NULL,
-			(double)c->gaps, time_ns);
+			known ? (double)c->gaps : NAN, time_ns);
 		return;
 	}
 	report_text_place(r, scope, time_ns);
-	fprintf(r->out, "%*s s  counted, with %s gap%s\n", report_width(r),
-		digits_decimal(value, counted, 6), digits_grouped(gaps, c->gaps),
-		c->gaps == 1 ? "" : "s");
+	fprintf(r->out, "%*s s  %s, with %s gap%s\n", report_width(r),
+		isnan(s) ? "-" : digits_decimal(value, s, 6), counted ? "counted" : "uncertain",
+		known ? digits_grouped(gaps, c->gaps) : "unknown",
+		c->gaps == 1 && known ? "" : "s");
 }
 
 /* --- Both */
@@ -312,7 +319,7 @@ void report_counts(
 				m.value, time_ns);
 	}
 	report_group(r, scope, c, time_ns);
-	if (c->yielding)
+	if (r->gaps)
 		report_gaps(r, scope, c, time_ns);
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);

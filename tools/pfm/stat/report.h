@@ -16,14 +16,18 @@
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 
+/* Whether counts have gaps, and which time is reported with the gaps. */
+enum report_gaps { REPORT_NO_GAPS, REPORT_COUNTED, REPORT_UNCERTAIN };
+
 struct report {
 	FILE *out;
 	enum report_format format;
-	char separator;          /* of CSV */
-	bool intervals;          /* lines begin with the time */
-	bool regions;            /* only report_region() is called */
-	bool topology;           /* rows are of cores or sockets */
-	bool statistics;         /* rows of statistics will follow */
+	char separator;  /* of CSV */
+	bool intervals;  /* lines begin with the time */
+	bool regions;    /* only report_region() is called */
+	bool topology;   /* rows are of cores or sockets */
+	bool statistics; /* rows of statistics will follow */
+	enum report_gaps gaps;
 	const char *region;      /* the region of the rows */
 	const struct plan *plan; /* the plan of the counts that come next */
 	unsigned run;            /* from 1 on */

@@ -228,6 +228,7 @@ static int session_load_command(struct session *s, bool inherit, struct err *e)
 	if (rc < 0)
 		return rc;
 	s->places.all[0].inherit = inherit;
+	s->places.all[0].flags = s->flags;
 	s->places.all[0].plan = &s->plans->all[0];
 	return session_load_places(s, e);
 }
@@ -265,7 +266,7 @@ static int session_start_places(struct session *s, bool inherit, struct err *e)
 
 	for (unsigned i = 0; i < s->places.n; i++) {
 		s->places.all[i].inherit = inherit;
-		s->places.all[i].background = s->background;
+		s->places.all[i].flags = s->flags;
 	}
 	rc = session_load_places(s, e);
 	return rc < 0 ? rc : places_start(&s->places, e);

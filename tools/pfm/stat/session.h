@@ -30,9 +30,9 @@ struct session {
 	struct place_options where;
 	uint64_t interval_ns; /* between reports; 0: one report at the end */
 	enum aggregate aggregate;
-	bool background; /* for CPUs: yield to other contexts */
-	bool repeats;    /* further measurements follow, in which threads are recognized */
-	bool regions;    /* nothing is counted here: the threads of the command count themselves */
+	const char *flags; /* of the contexts; NULL: none */
+	bool repeats;      /* further measurements follow, in which threads are recognized */
+	bool regions; /* nothing is counted here: the threads of the command count themselves */
 	session_report_fn *report;
 	void *arg;
 	/* Set by the measurement. */

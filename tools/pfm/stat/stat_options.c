@@ -20,6 +20,7 @@ enum {
 
 enum stat_option {
 	OPT_BACKGROUND = OPTION_LONG + 1,
+	OPT_GAPS,
 	OPT_APPEND,
 	OPT_MUX,
 	OPT_RERUN,
@@ -50,6 +51,8 @@ const struct option_row stat_options_rows[] = {
 	{OPT_APPEND, "append", NULL, "append to that file", 0},
 	{OPT_BACKGROUND, "background", NULL,
 		"of CPUs, give way to other contexts; show how long it counted", 0},
+	{OPT_GAPS, "gaps", NULL,
+		"of threads, go on after a missed switch; show how long they ran uncounted", 0},
 	{OPT_MUX, "mux", NULL,
 		"more events than counters: event sets by turns, and estimates, each with its "
 		"share "
@@ -277,6 +280,9 @@ static int stat_options_set(struct stat_options *o, int c, struct err *e)
 	case OPT_BACKGROUND:
 		o->background = true;
 		return 0;
+	case OPT_GAPS:
+		o->gaps = true;
+		return 0;
 	case OPT_MUX:
 		o->mux = true;
 		return 0;
@@ -326,15 +332,20 @@ static int stat_options_check_aggregate(const struct stat_options *o, struct err
 }
 
 /* Refuses options that need counts without gaps. */
-static int stat_options_check_background(const struct stat_options *o, struct err *e)
+static int stat_options_check_gaps(const struct stat_options *o, struct err *e)
 {
-	if (o->where.kind != PLACE_CPU)
+	if (o->background && o->where.kind != PLACE_CPU)
 		return err_set(e, EINVAL,
 			"--background is for CPUs, as threads take turns there: give -C or -a");
+	if (o->gaps && (o->where.kind == PLACE_CPU || o->regions))
+		return err_set(e, EINVAL,
+			"--gaps is for commands, processes and threads: not with -C, -a and "
+			"--regions");
 	if (o->mux || o->rerun || o->nruns > 1)
 		return err_set(e, EINVAL,
-			"--background has gaps, so that its counts are no estimates and no "
-			"statistics: not with --mux, --rerun and -r");
+			"%s has gaps, so that its counts are no estimates and no "
+			"statistics: not with --mux, --rerun, -r and --compare",
+			o->gaps ? "--gaps" : "--background");
 	return 0;
 }
 
@@ -352,7 +363,7 @@ static int stat_options_check(const struct stat_options *o, struct err *e)
 			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
 			"-a, -I, -r, --mux, --rerun, --compare, --no-aggr and --per-thread can be "
 			"given");
-	if (o->background && stat_options_check_background(o, e) < 0)
+	if ((o->background || o->gaps) && stat_options_check_gaps(o, e) < 0)
 		return -e->no;
 	if ((o->nwarmups || o->prepare || o->input) && !o->command && !o->compare)
 		return err_set(

@@ -29,7 +29,7 @@ struct stat_options {
 	uint64_t interval_ns; /* 0: none */
 	enum report_format format;
 	char separator; /* of CSV */
-	bool background, mux, rerun, regions, compare, allow_lost;
+	bool background, gaps, mux, rerun, regions, compare, allow_lost;
 };
 
 /* The beginning of `pfm help stat`, and its options. */

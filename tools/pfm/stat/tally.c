@@ -59,9 +59,9 @@ int tallies_take(struct tallies *t, const struct scope *scope, const struct coun
 	one->pass = t->pass;
 	one->counted = true;
 	one->elapsed_ns = elapsed_ns;
-	one->counts.yielding = c->yielding;
 	one->counts.counted_ns = c->counted_ns;
 	one->counts.gaps = c->gaps;
+	one->counts.uncertain_ns = c->uncertain_ns;
 	for (unsigned i = 0; i < p->n; i++)
 		if (c->all[i].counted)
 			one->counts.all[i] = c->all[i];

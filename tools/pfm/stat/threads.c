@@ -63,6 +63,7 @@ static struct thread_counts *threads_find(struct threads *t, int dir, int tid, s
 	return one;
 }
 
+/* Reads the counts of a child, which has no children itself. */
 static struct thread_counts *threads_read_one(
 	struct threads *t, const struct plan *p, int dir, int tid, struct err *e)
 {
@@ -71,7 +72,7 @@ static struct thread_counts *threads_read_one(
 	if (!one)
 		return NULL;
 	one->now = (struct reading){0};
-	return reading_add_own(&one->now, p, dir, e) < 0 ? NULL : one;
+	return reading_add(&one->now, p, dir, e) < 0 ? NULL : one;
 }
 
 static int threads_read_child(
@@ -83,7 +84,12 @@ static int threads_read_child(
 
 int threads_read(struct threads *t, const struct plan *p, int dir, int tid, struct err *e)
 {
-	if (!threads_read_one(t, p, dir, tid, e))
+	struct thread_counts *own = threads_find(t, dir, tid, e);
+
+	if (!own)
+		return -e->no;
+	own->now = (struct reading){0};
+	if (reading_add_own(&own->now, p, dir, e) < 0)
 		return -e->no;
 	return reading_each_child(t, p, dir, threads_read_child, e);
 }
