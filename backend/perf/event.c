@@ -29,9 +29,10 @@ struct soft_event {
 };
 
 /*
- * As tested on Linux 6.18: cpu-clock and task-clock ignore exclude_user and exclude_kernel;
- * context-switches and cpu-migrations always count as kernel level; tsc refuses both flags. These
- * events have levels = false, so that no caller believes that they are filtered.
+ * As tested on Linux 6.18: the counts of cpu-clock and task-clock ignore exclude_user and
+ * exclude_kernel, while their interrupts obey them; context-switches and cpu-migrations always count
+ * as kernel level; tsc refuses both flags. These events have levels = false, so that no caller
+ * believes that they are filtered.
  */
 static const struct soft_event soft_events[] = {
 	{"cpu-clock", SW_CODE(CPU_CLOCK), false,
@@ -124,6 +125,17 @@ unsigned perf_kinds_find(struct perf_kind kinds[PERF_KINDS_MAX])
 	return n;
 }
 
+static bool perf_code_is_clock(uint64_t code)
+{
+	return code == SW_CODE(CPU_CLOCK) || code == SW_CODE(TASK_CLOCK);
+}
+
+bool perfsel_user_clock(uint64_t sel)
+{
+	return (sel & PERFSEL_CLASS) == PERFSEL_SOFTWARE &&
+	       perf_code_is_clock(sel & PERFSEL_CODE) && (sel & EVTSEL_USR) && !(sel & EVTSEL_OS);
+}
+
 unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *events)
 {
 	unsigned n = 0;
@@ -138,6 +150,7 @@ unsigned perf_events_list(const struct perf_sources *src, struct pmu_event *even
 			.value = PERFSEL_SOFTWARE | se->code | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN,
 			.desc = se->desc,
 			.both_levels = !se->levels,
+			.user_samples = perf_code_is_clock(se->code),
 		};
 	}
 	return n;
@@ -175,7 +188,7 @@ static int perf_software_attr(
 	if (!se)
 		return err_set(
 			e, EINVAL, "not a software event: write a name or a value from pmu/events");
-	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)))
+	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)) && !perfsel_user_clock(sel))
 		return err_set(e, EINVAL,
 			"%s cannot be counted at one level only: "
 			"set both USR (bit 16) and OS (bit 17)",

@@ -74,6 +74,10 @@ bool perfsel_nothing(uint64_t sel);
 /* Whether @sel selects a hardware event. */
 bool perfsel_takes_counter(uint64_t sel);
 
+/* Whether @sel selects a clock at user level. The kernel filters the clock's interrupts by level, but
+ * not its count. */
+bool perfsel_user_clock(uint64_t sel);
+
 /* How an event interrupts: after every @period events; 0: never. */
 struct perf_sampling {
 	uint64_t period;

@@ -442,7 +442,7 @@ static int perf_interrupt_after(struct backend_cpu *c, uint32_t addr, uint64_t s
 }
 
 /* The slot whose event has the id @id; NULL: the event was closed. */
-static const struct perf_slot *perf_slot_of(const struct backend_cpu *c, uint64_t id, unsigned *n)
+static struct perf_slot *perf_slot_of(struct backend_cpu *c, uint64_t id, unsigned *n)
 {
 	for (*n = 0; *n < NSLOTS; (*n)++)
 		if (c->slots[*n].fd >= 0 && c->slots[*n].id == id)
@@ -451,7 +451,7 @@ static const struct perf_slot *perf_slot_of(const struct backend_cpu *c, uint64_
 }
 
 static void perf_interrupt_counters(
-	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
+	struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
 {
 	unsigned n;
 
@@ -486,10 +486,10 @@ static bool perf_is_evicted(
 
 /* Converts a record to an interrupt. False: the event has been closed since. */
 static bool perf_interrupt_of(
-	const struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
+	struct backend_cpu *c, const struct perf_record *r, struct interrupt *in)
 {
 	unsigned n;
-	const struct perf_slot *s = perf_slot_of(c, r->id, &n);
+	struct perf_slot *s = perf_slot_of(c, r->id, &n);
 
 	if (r->kind == INTERRUPT_EVENT) {
 		*in = (struct interrupt){.kind = r->kind, .time = r->time, .event = r->event};
@@ -497,6 +497,8 @@ static bool perf_interrupt_of(
 	}
 	if (!s && r->kind != INTERRUPT_DROPPED && r->kind != INTERRUPT_THROTTLED)
 		return false;
+	if (s && r->kind == INTERRUPT_OVERFLOW)
+		slot_interrupt(s);
 	in->kind = perf_is_evicted(c, s, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;

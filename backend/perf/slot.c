@@ -87,6 +87,10 @@ static int slot_process_count(
 static int slot_event_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
+	if (perfsel_user_clock(s->open)) {
+		*count = s->interrupted;
+		return 0;
+	}
 	if (pc->group->process)
 		return slot_process_count(pc, s, count, e);
 	return pc->group->conf.inherit ? slot_inherited_count(pc, s, count, e)
@@ -254,6 +258,18 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 	if (rc == 0)
 		s->sel = sel;
 	return rc;
+}
+
+void slot_interrupt(struct perf_slot *s)
+{
+	/* An interrupt whose record is read after the slot has stopped is not counted. */
+	if (s->running)
+		s->interrupted += s->period;
+}
+
+uint64_t slot_value_at(const struct perf_slot *s, uint64_t count)
+{
+	return s->value + ((perfsel_user_clock(s->open) ? s->interrupted : count) - s->count);
 }
 
 int slot_read(const struct perf_cpu *pc, struct perf_slot *s, uint64_t *value, struct err *e)

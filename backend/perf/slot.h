@@ -7,6 +7,9 @@
  * partial or stale: if the kernel did not count all of the time, the count is lost until the
  * counter is written again.
  *
+ * The kernel's count of a clock at user level includes the kernel level. The slot counts a period
+ * for each of the clock's interrupts instead, which are at user level only.
+ *
  * The events of a target are members of a group and count while the group runs (group.h):
  * regardless of what else is running, a slot starts and stops by recording the member's count.
  */
@@ -45,6 +48,7 @@ struct perf_slot {
 	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
 	 * as the next event will have it. */
 	uint64_t period, next_period;
+	uint64_t interrupted; /* Of a clock at user level: the periods of all its interrupts. */
 	uint64_t enabled; /* The group's enabled time when the member was opened, ns. */
 	/* Nanoseconds, at most, that the event was enabled but off the PMU because it was opened
 	 * while the group ran. */
@@ -74,11 +78,11 @@ void slot_resume(const struct perf_cpu *pc, struct perf_slot *s);
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
 	uint64_t left, uint64_t period, struct err *e);
 
+/* Takes in an interrupt of the slot's event. */
+void slot_interrupt(struct perf_slot *s);
+
 /* The counter's value when its event's count was @count. */
-static inline uint64_t slot_value_at(const struct perf_slot *s, uint64_t count)
-{
-	return s->value + (count - s->count);
-}
+uint64_t slot_value_at(const struct perf_slot *s, uint64_t count);
 
 /* Closes the event; the slot is PERF_SLOT_INIT again. */
 void slot_close(struct perf_slot *s);

@@ -48,7 +48,8 @@ int event_parse(
 		return 0;
 	if (event_parse_levels(levels, &at, e) < 0)
 		return -e->no;
-	if (ev->both_levels && at != (LEVEL_USER | LEVEL_KERNEL))
+	if (ev->both_levels && at != (LEVEL_USER | LEVEL_KERNEL) &&
+		!(ev->user_samples && at == LEVEL_USER))
 		return err_set(e, EINVAL,
 			"%s counts at both levels or not at all: leave ':%.*s' out", ev->name,
 			SLICE_ARG(levels));

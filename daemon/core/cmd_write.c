@@ -63,7 +63,8 @@ static int write_check_levels(const struct pmu *pmu, unsigned row, uint64_t valu
 
 	if ((value & pmc->kernel) && !rights->kernel)
 		return write_needs_kernel(pmc, ev, value, e);
-	if (ev && ev->both_levels && (value & pmc->enable) && (value & both) != both)
+	if (ev && ev->both_levels && (value & pmc->enable) && (value & both) != both &&
+		!(ev->user_samples && (value & both) == pmc->user))
 		return err_set(e, EINVAL,
 			"pmc%u: 0x%" PRIx64 " is %s, which counts at both levels or not at all: "
 			"write 0x%" PRIx64 "%s",

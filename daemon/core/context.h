@@ -211,6 +211,10 @@ bool ctx_can_interrupt(const struct context *ctx);
  * *@period events; if periods are random, *@period is about *@left. False: not for years. */
 bool ctx_period(const struct context *ctx, unsigned d, uint64_t *left, uint64_t *period);
 
+/* The counts of running counters that only their interrupts advance are lost if they have none
+ * (pmu_event.user_samples). @interrupts: the context's counters interrupt. */
+void ctx_lose_unsampled(struct context *ctx, bool interrupts);
+
 /* Sets whether interrupts find the overflows, and tells the format. */
 void ctx_set_source(struct context *ctx, bool interrupts, uint32_t skew_ns);
 

@@ -215,6 +215,9 @@ static const struct {
 	[LOST_WRITTEN] = {EIO, " has advanced by more than any event can in that time: another "
 			       "program has written its register (wrmsr?) and its count is lost: "
 			       "end that program, and write the PMD to start over"},
+	[LOST_UNSAMPLED] = {EIO,
+		": at user level alone the kernel samples this event and does not count it: give "
+		"the context a sampling format and the PMD a period, or count both levels"},
 	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
 			      "it, as some kernels do not for processes of their own: write the "
 			      "PMD to start over"},

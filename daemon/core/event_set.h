@@ -24,6 +24,7 @@ enum lost {
 	LOST_EVICTED,   /* the kernel gave its hardware counter to other users of the PMU */
 	LOST_LEAPT,     /* its count has advanced by more than it can have counted */
 	LOST_WRITTEN,   /* as LOST_LEAPT, in a register that another program can write */
+	LOST_UNSAMPLED, /* its event counts only by interrupts, of which it has none */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
 };
 

@@ -126,3 +126,26 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 	}
 	live_end(ctx, ctx->active);
 }
+
+/* True if counter @d counts only by its interrupts: a clock at user level. */
+static bool interrupt_is_all(const struct context *ctx, unsigned d)
+{
+	unsigned row = ctx->pmu->pmds[d].pmc;
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
+	uint64_t value = ctx->active->pmc[row];
+	const struct pmu_event *ev = pmu_event_of(ctx->pmu, row, value);
+
+	return ev && ev->user_samples && (value & (pmc->user | pmc->kernel)) == pmc->user;
+}
+
+void ctx_lose_unsampled(struct context *ctx, bool interrupts)
+{
+	uint64_t left, period;
+	pmu_rows rows = 0;
+
+	for_each_row (d, ctx->res->hw.pmds)
+		if (interrupt_is_all(ctx, d) &&
+			!(interrupts && ctx_period(ctx, d, &left, &period)))
+			rows |= ROW(d);
+	counters_lose(ctx, rows, LOST_UNSAMPLED);
+}

@@ -138,9 +138,12 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 {
 	bool interrupts;
 
-	if (!ctx_attributes(ctx) || ctx->state != CTX_RUNNING)
+	if (ctx->state != CTX_RUNNING)
 		return;
 	interrupts = interrupts_may_open(x, ctx) && interrupts_open(x, ctx);
+	ctx_lose_unsampled(ctx, interrupts);
+	if (!ctx_attributes(ctx))
+		return;
 	x->interrupts_taken = nsec_now(CLOCK_MONOTONIC);
 	if (!interrupts && ctx->interrupts && x->cpu)
 		interrupts_clear(x, ctx);

@@ -249,6 +249,8 @@ struct pmu_event {
 	uint64_t value; /* The value of a PMC that counts it, enabled at user and kernel level. */
 	const char *desc;
 	bool both_levels; /* It cannot be counted at one level only. */
+	/* It can be sampled at user level only: then each sample counts as one period. */
+	bool user_samples;
 };
 
 /* Intel: kinds of cores, bits 31:24 of CPUID.1AH:EAX. */

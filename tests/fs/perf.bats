@@ -138,12 +138,39 @@ few_during_many() {
 	serve --backend=perf
 	new p
 	ctl "load cpu=$(first_cpu)"
-	put EINVAL "$C/pmc/0" "$(event cpu-clock $USR)"
-	sentence "$C/last_error" cpu-clock
-	put EINVAL "$C/pmc/0" cpu-clock:u
+	put EINVAL "$C/pmc/0" "$(event context-switches $USR)"
+	sentence "$C/last_error" context-switches
+	put EINVAL "$C/pmc/0" cpu-clock:k
 	sentence "$C/last_error" cpu-clock
 	put ok "$C/pmc/0" "$(event page-faults $USR)"
 	ctl start
+}
+
+@test "a clock at user level: sampled by a user without the kernel level, and not counted" {
+	serve --backend=perf
+	put ok "$MNT/config/tick_us" 1000
+	# shellcheck disable=SC2016
+	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups bash -c '
+		set -e
+		mkdir "$0/ctx/u" && cd "$0/ctx/u"
+		echo task-clock:u >pmc/0
+		sh -c "while :; do :; done" 3>&- & trap "kill $!" EXIT
+		echo "load tid=$!" >ctl
+		echo start >ctl
+		! cat pmd/0 2>/dev/null
+		cat last_error
+		cd "$0/ctx" && rmdir u && mkdir v && cd v
+		echo profile >format
+		echo task-clock:u >pmc/0
+		echo -1000000 short=-1000000 long=-1000000 >pmd/0
+		echo "load tid=$!" >ctl
+		echo start >ctl
+		until [ "$(od -A n -t u8 -N 8 buffer)" -gt 5 ]; do sleep 0.02; done
+		echo stop >ctl
+		cat pmd/0' "$MNT"
+	[[ $output == *"pmd0: "*"sampling format"* ]]
+	# It is a whole number of periods.
+	[ "$((${lines[-1]} % 1000000))" = 0 ]
 }
 
 @test "hardware events, where the kernel has a CPU PMU; ENODEV where not" {

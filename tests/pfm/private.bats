@@ -96,6 +96,9 @@ where_namespaces_end() {
 
 	run -0 user sh -c 'sleep 1000 & pfm stat -e page-faults:u -p $! -- true; kill $!'
 	run -0 user pfm stat --per-thread sh -c 'ls; ls'
+	run -0 user pfm record sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+	run -0 user pfm report
+	[[ $output == *"# event: task-clock:u, an overflow each "*" sh "* ]]
 	run -0 user pfm record -e page-faults:u -c 10 ls -R /usr/bin
 	[ "$(stat -c %u pfm.data)" = "$NOBODY" ]
 	run -0 pfm report pfm.data

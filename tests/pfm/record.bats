@@ -362,6 +362,22 @@ with_max_rate() {
 	pfm report recorded | grep -qx '# event: task-clock, an overflow each 4000000'
 }
 
+# A loop of system calls, nearly all of whose time is the kernel's: only what is at user level counts.
+@test "a user with root's daemon records a clock at user level, and none of the kernel" {
+	local seconds
+
+	serve_perf
+	put ok "$MNT/config/tick_us" 1000
+	mkdir -m 777 of_user
+	run -0 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups sh -c 'cd of_user &&
+		pfm record dd if=/dev/zero of=/dev/null bs=1M count=3000 && pfm report'
+	[[ $output == *"# event: task-clock:u, an overflow each 1000000"* && $output != *\[kernel* ]]
+	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -e task-clock true
+	[[ $output == *"like task-clock:u"* ]]
+	run -125 pfm stat -e task-clock:u true
+	[[ $output == *"leave the level out"* ]]
+}
+
 @test "the exit status is the command's" {
 	serve_perf
 	run -7 pfm record -o recorded sh -c 'exit 7'

@@ -7,8 +7,10 @@
 static const struct pmu pmu = {
 	.npmcs = 1,
 	.pmcs = {{.num = 0, .user = EVTSEL_USR, .kernel = EVTSEL_OS, .enable = EVTSEL_EN}},
-	.nevents = 2,
-	.events = {{"clock", 0x430001, "time", true}, {"faults", 0x430003, "page faults", false}},
+	.nevents = 3,
+	.events = {{"clock", 0x430001, "time", true, false},
+		{"faults", 0x430003, "page faults", false, false},
+		{"sampled", 0x430004, "time, by samples", true, true}},
 };
 
 static void assert_refused(const char *text, int rc, const struct err *e, int no, const char *word)
@@ -338,6 +340,8 @@ TEST(event_names)
 		{"clock", 0x430001, NULL},
 		{"clock:uk", 0x430001, NULL},
 		{"clock:u", 0, "both levels"},
+		{"sampled:u", 0x410004, NULL},
+		{"sampled:k", 0, "both levels"},
 		{"clock:k", 0, "both levels"},
 		{"faults:", 0, "not a level"},
 		{"faults:x", 0, "not a level"},

@@ -20,6 +20,7 @@
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
 #include "tools/pfm/samples/recorder.h"
+#include "tools/pfm/samples/recording.h"
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
@@ -58,9 +59,8 @@ static const struct option_row record_options_rows[] = {
 	{'F', "freq", "HZ", "samples a second, of cpu-clock and task-clock; default: 1000", 0},
 	{'c', "count", "PERIOD", "a sample each PERIOD events; default: 1000000", 0},
 	{'e', "event", "EVENT",
-		"default: task-clock or cpu-clock with perf, otherwise cycles; cycles:u without "
-		"the "
-		"right to the kernel level",
+		"default: task-clock or cpu-clock with perf, otherwise cycles; at user level "
+		"without the right to the kernel level",
 		0},
 	{'o', "output", "FILE", "default: pfm.data; - is standard output", 0},
 	{'g', NULL, NULL, "with call chains, by frame pointers", 0},
@@ -188,27 +188,15 @@ struct record_plan {
 	uint64_t tick_ns; /* minimum time between polls */
 };
 
-static bool record_is_time(const char *event)
-{
-	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
-}
-
-/* The event that best shows where time goes. The kernel's clocks can only be counted at both
- * levels. */
+/* The event that best shows where time goes. */
 static const char *record_default_event(
-	const struct pfm_pmu *pmu, unsigned levels, enum place_kind kind, struct err *e)
+	const struct pfm_pmu *pmu, unsigned levels, enum place_kind kind)
 {
-	if (!(levels & EVENT_KERNEL) && !pmu->software_only)
-		return "cycles:u";
 	if (strcmp(pmu->backend, "perf") != 0)
-		return "cycles";
+		return levels & EVENT_KERNEL ? "cycles" : "cycles:u";
 	if (levels & EVENT_KERNEL)
 		return kind == PLACE_CPU ? "cpu-clock" : "task-clock";
-	err_set(e, EACCES,
-		"the clocks of this machine count at kernel level, too, which %s does not grant "
-		"you: have root change that, or give an event, like -e page-faults -c 100",
-		pfm_pmu_level_rule(pmu));
-	return NULL;
+	return kind == PLACE_CPU ? "cpu-clock:u" : "task-clock:u";
 }
 
 static int record_check_one(const char *name, struct err *e)
@@ -232,7 +220,7 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 	int at = 0;
 
 	if (record_check_one(name, e) < 0 || event_resolve(pmu, name, &plan->event, e) < 0 ||
-		event_check_level(pmu, &plan->event, machine_levels(t), e) < 0)
+		event_check_level(pmu, &plan->event, true, machine_levels(t), e) < 0)
 		return -e->no;
 	if (plan->event.umc)
 		return err_set(e, EOPNOTSUPP,
@@ -286,7 +274,7 @@ static int record_find_time(struct record_plan *plan, const struct record_option
 static int record_find_period(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
-	bool time = record_is_time(plan->event.name);
+	bool time = recording_counts_time(plan->event.name);
 
 	if (o->hz && !time)
 		return err_set(e, EINVAL,
@@ -319,8 +307,8 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 	if (rc < 0)
 		return rc;
 	if (!name)
-		name = record_default_event(&pmu, machine_levels(t), o->where.kind, e);
-	rc = name ? record_find_event(plan, &pmu, name, t, e) : -e->no;
+		name = record_default_event(&pmu, machine_levels(t), o->where.kind);
+	rc = record_find_event(plan, &pmu, name, t, e);
 	pfm_pmu_free(&pmu);
 	if (rc < 0 || record_find_period(plan, o, t, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)

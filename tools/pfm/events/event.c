@@ -654,12 +654,21 @@ static bool event_has_levels(const struct pfm_pmu *pmu, const struct pfm_event *
 	}
 }
 
-int event_check_level(
-	const struct pfm_pmu *pmu, const struct pfm_event *event, unsigned allowed, struct err *e)
+/* Whether the kernel can sample the event at user level, although it cannot count it there. */
+static bool event_is_clock(const struct pfm_event *event)
+{
+	uint64_t number = (event->code & 0xff) - 1;
+
+	return number == PERF_COUNT_SW_CPU_CLOCK || number == PERF_COUNT_SW_TASK_CLOCK;
+}
+
+int event_check_level(const struct pfm_pmu *pmu, const struct pfm_event *event, bool sampled,
+	unsigned allowed, struct err *e)
 {
 	const unsigned both = EVENT_USER | EVENT_KERNEL;
+	const bool clock = sampled && event_is_clock(event);
 
-	if (event_has_levels(pmu, event))
+	if (event_has_levels(pmu, event) || (clock && event->level == EVENT_USER))
 		return 0;
 	if (event->level && event->level != both)
 		return err_set(e, EINVAL,
@@ -668,9 +677,9 @@ int event_check_level(
 	if (allowed != both)
 		return err_set(e, EACCES,
 			"%s: the kernel counts it at user and kernel level together, and %s grants "
-			"you user level alone: have root change that, or count another event, "
-			"like page-faults",
-			event->name, pfm_pmu_level_rule(pmu));
+			"you user level alone: have root change that, or take another event, "
+			"like %s",
+			event->name, pfm_pmu_level_rule(pmu), clock ? "task-clock:u" : "page-faults");
 	return 0;
 }
 

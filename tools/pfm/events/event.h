@@ -41,10 +41,11 @@ int event_resolve(
 
 /*
  * Checks the level of @event. -EACCES: the kernel counts it only at both levels together, and
- * @allowed has one; -EINVAL: the text of such an event names a level.
+ * @allowed has one; -EINVAL: the text of such an event names a level. If the event is to be
+ * @sampled, clocks may be at user level.
  */
-int event_check_level(
-	const struct pfm_pmu *pmu, const struct pfm_event *event, unsigned allowed, struct err *e);
+int event_check_level(const struct pfm_pmu *pmu, const struct pfm_event *event, bool sampled,
+	unsigned allowed, struct err *e);
 
 /* The type of CPUs, in pmu->types, that the prefix of an event names; NULL: none. */
 const char *event_type(const struct pfm_pmu *pmu, const char *text);

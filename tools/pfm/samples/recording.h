@@ -83,7 +83,9 @@ bool recording_has_info(const struct recording *r, const char *key, const char *
 /* The event's name and period. A file that was cut before it has no samples. */
 const char *recording_event(const struct recording *r);
 uint64_t recording_period(const struct recording *r);
-/* Whether the event counts ns. */
+/* Whether the event with the name @event counts ns, at any level. */
+bool recording_counts_time(const char *event);
+/* Whether the recording's event counts ns. */
 bool recording_is_time(const struct recording *r);
 
 #endif

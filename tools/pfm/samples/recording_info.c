@@ -41,8 +41,15 @@ uint64_t recording_period(const struct recording *r)
 	return r->event->period;
 }
 
+bool recording_counts_time(const char *event)
+{
+	size_t n = strcspn(event, ":");
+
+	return (n == strlen("cpu-clock") && strncmp(event, "cpu-clock", n) == 0) ||
+	       (n == strlen("task-clock") && strncmp(event, "task-clock", n) == 0);
+}
+
 bool recording_is_time(const struct recording *r)
 {
-	return strcmp(recording_event(r), "cpu-clock") == 0 ||
-	       strcmp(recording_event(r), "task-clock") == 0;
+	return recording_counts_time(recording_event(r));
 }

@@ -242,7 +242,7 @@ int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err
 	p->pmu = pmu;
 	p->nsets = 1;
 	for (unsigned i = 0; rc == 0 && i < p->n; i++)
-		rc = event_check_level(pmu, &p->events[i], p->level, e);
+		rc = event_check_level(pmu, &p->events[i], false, p->level, e);
 	if (rc < 0)
 		return rc;
 	for (unsigned i = 0; i < p->n; i++)
