@@ -454,7 +454,13 @@ requests() {
 	probe EPERM rmdir "$a/set"
 	probe EPERM mkdir "$a/set/0/new"
 	probe EPERM rmdir "$a/set/0/pmc"
-	sentence "$a/last_error" contexts
+	sentence "$a/last_error" "rmdir of its context"
+	probe ENOENT mkdir "$a/sets/1"
+	sentence "$a/last_error" "mkdir set/1"
+	mkdir "$MNT/ctx/b"
+	probe EPERM rename "$MNT/ctx/b" "$MNT/ctx/c"
+	sentence "$MNT/last_error" "mkdir a context"
+	rmdir "$MNT/ctx/b"
 	probe ENOENT rmdir "$MNT/ctx/none"
 	run -0 tree
 	is "$({ root_rows && sys_rows && sim_rows && context_rows a; } | owned root:root | sort)"

@@ -40,6 +40,11 @@ mistakes() {
 		list --per-core               | an option of pfm stat
 		record --call-graph dwarf true | dwarf frame -g -fno-omit-frame-pointer
 		record --call-graph true      | --call-graph=fp
+		stat -g true                  | -g true group
+		stat -j -e true               | -e true event
+		stat --warmup true            | --warmup 3 COMMAND
+		stat -r true                  | -r 3 COMMAND
+		decode cycles                 | pfm encode cycles
 	END
 }
 
@@ -87,6 +92,8 @@ mistakes() {
 		diff                          | pfm stat --compare
 		annotate                      | pfm report
 		help script                   | pfm report --perf-script
+		help scrpt                    | is it script? pfm report --perf-script
+		anotate                       | is it annotate? --pprof
 		events                        | pfm list
 		perfctr                       | pfm stat
 		version                       | pfm --version

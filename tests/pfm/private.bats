@@ -123,6 +123,10 @@ where_namespaces_end() {
 		run -125 user pfm stat -e context-switches true
 		[[ $output == *kernel.perf_event_paranoid* ]]
 	fi
+	run -125 user pfm stat -p 1 true
+	[[ $output == *"process 1 is not yours"*root* ]]
+	run -125 user pfm record -t 1 true
+	[[ $output == *"thread 1 is not yours"*root* ]]
 	run -125 with_level 3 oldkernel -p pfm stat true
 	[[ $output == *"at most 2, which is 3, or CAP_SYS_ADMIN: "*"\`sysctl kernel.perf_event_paranoid=2\`"* ]]
 	run -125 with_level 2 oldkernel -p pfm record true

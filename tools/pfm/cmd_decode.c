@@ -158,6 +158,17 @@ static int decode_escrs(const struct pfm_pmu *pmu, uint64_t value, struct err *e
 	return 0;
 }
 
+/* A name is for encode. */
+static int decode_refuse(const char *text, struct err *e)
+{
+	if ((*text | 0x20) < 'a' || (*text | 0x20) > 'z')
+		return -e->no;
+	return err_set(e, EINVAL,
+		"%.60s is no value, such as 0x4300c0: `pfm encode %.60s` gives an event's value, "
+		"and pfm decode finds the event again",
+		text, text);
+}
+
 /* Decodes a value for @pmu, or if that is NULL, for each type of CPUs that can count it. */
 static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const char *text,
 	const char *libpfm, struct err *e)
@@ -167,15 +178,17 @@ static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const 
 	uint64_t v;
 	int rc = num_u64(value.n ? value : name, &v, e);
 
-	if (rc == 0 && pmu && pmu->escrs && !value.n)
+	if (rc < 0)
+		return value.n ? rc : decode_refuse(text, e);
+	if (pmu && pmu->escrs && !value.n)
 		return decode_escrs(pmu, v, e);
-	if (rc == 0 && pmu)
+	if (pmu)
 		return decode_of(pmu, text, libpfm, e);
-	for (unsigned i = 0; rc == 0 && i < pmus->ntypes; i++)
+	for (unsigned i = 0; i < pmus->ntypes; i++)
 		any |= decode_of(&pmus->types[i], text, libpfm, e) == 0;
 	if (any)
 		*e = (struct err){0};
-	return any || rc < 0 ? rc : -e->no;
+	return any ? 0 : -e->no;
 }
 
 static void decode_count(void *arg, const char *name, const char *desc)

@@ -70,18 +70,32 @@ static const struct {
 	{"version", "`pfm --version`"},
 };
 
+/* What to type instead of the command @name of perf or LIKWID; NULL: they have none. */
+static const char *main_instead(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(main_foreign) / sizeof(main_foreign[0]); i++)
+		if (strcmp(main_foreign[i].name, name) == 0)
+			return main_foreign[i].instead;
+	return NULL;
+}
+
 /* Explains that @name is no command, and suggests similar commands. */
 static int main_unknown(const char *name, struct err *e)
 {
+	const char *instead = main_instead(name);
 	struct nearest near = {0};
 	char room[NEAREST_ROOM];
 
-	for (unsigned i = 0; i < sizeof(main_foreign) / sizeof(main_foreign[0]); i++)
-		if (strcmp(main_foreign[i].name, name) == 0)
-			return err_set(e, EINVAL, "%s: no such command; instead: %s", name,
-				main_foreign[i].instead);
+	if (instead)
+		return err_set(e, EINVAL, "%s: no such command; instead: %s", name, instead);
 	for (int i = 0; pfm_commands[i]; i++)
 		nearest_offer(&near, slice_of(name), pfm_commands[i]->name);
+	for (unsigned i = 0; i < sizeof(main_foreign) / sizeof(main_foreign[0]); i++)
+		nearest_offer(&near, slice_of(name), main_foreign[i].name);
+	instead = near.n ? main_instead(near.names[0]) : NULL;
+	if (instead)
+		return err_set(e, EINVAL, "%s: no such command: is it %s? Instead: %s", name,
+			near.names[0], instead);
 	if (near.n)
 		return err_set(e, EINVAL, "%s: no such command: is it %s?", name,
 			nearest_text(&near, room));

@@ -64,6 +64,11 @@ static void ops_note_absent(const struct call *dir, const char *name)
 		ops_no_register(dir, name, &e);
 		context_set_error(dir->ctx, &e);
 	}
+	/* Shells look for many other names. */
+	if (is == DIR_CTX && strcmp(name, "sets") == 0) {
+		err_set(&e, ENOENT, "there is no 'sets' here: event sets are in set/: mkdir set/1");
+		context_set_error(dir->ctx, &e);
+	}
 	if (is != DIR_CTXS)
 		return;
 	err_set(&e, ENOENT, "there is no context '%.*s': mkdir makes one, ls ctx shows them",
@@ -517,6 +522,7 @@ static void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct command cmd = {.verb = CMD_EVTSET_DELETE};
 	struct call dir, child;
+	struct err e;
 
 	if (!call_begin(req, parent, &dir))
 		return;
@@ -538,16 +544,20 @@ static void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		command_submit(&child, &cmd, &evtset_rmdir, NULL);
 		break;
 	default:
-		ops_refuse(&dir, EPERM, "only contexts and event sets can be removed");
+		err_set(&e, EPERM,
+			"'%.*s' is not removed alone: rmdir of its context, or of its event set in "
+			"set/, removes it with all other files there",
+			SLICE_ARG(slice_of(name)));
+		call_fail(&dir, &e);
 	}
 }
 
-static void ops_refuse_in(fuse_req_t req, fuse_ino_t ino)
+static void ops_refuse_link(fuse_req_t req, fuse_ino_t ino)
 {
 	struct call dir;
 
 	if (call_begin(req, ino, &dir))
-		ops_refuse(&dir, EPERM, "files of this tree are neither made, renamed nor removed");
+		ops_refuse(&dir, EPERM, "no links are made in this tree: make one elsewhere");
 }
 
 /* Refuses a new file, with a sentence for the likely mistakes: a register that the PMU lacks, and a
@@ -595,20 +605,25 @@ static void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void ops_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
 {
 	(void)link, (void)name;
-	ops_refuse_in(req, parent);
+	ops_refuse_link(req, parent);
 }
 
 static void ops_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
 	const char *newname, unsigned flags)
 {
+	struct call dir;
+
 	(void)name, (void)newparent, (void)newname, (void)flags;
-	ops_refuse_in(req, parent);
+	if (call_begin(req, parent, &dir))
+		ops_refuse(&dir, EPERM,
+			"nothing is renamed here: mkdir a context with the other name, and `cat "
+			"ctx/OLD/regs >ctx/NEW/regs` copies what it counts");
 }
 
 static void ops_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
 {
 	(void)ino, (void)newname;
-	ops_refuse_in(req, newparent);
+	ops_refuse_link(req, newparent);
 }
 
 static void ops_statfs(fuse_req_t req, fuse_ino_t ino)

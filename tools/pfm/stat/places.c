@@ -56,15 +56,31 @@ static bool places_have(const struct places *p, int id)
 	return false;
 }
 
+/* Whether this user may not trace the thread. A daemon of the user's own has no more rights. */
+static bool places_is_others(int id)
+{
+	char path[48], ns[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", id);
+	return readlink(path, ns, sizeof(ns)) < 0 && (errno == EACCES || errno == EPERM);
+}
+
 /* Refuses a number that no process or thread has: the daemon would take it for a thread that has
  * just ended. */
-static int places_check_number(enum place_kind kind, int id, struct err *e)
+static int places_check_number(enum place_kind kind, int id, const struct tree *t, struct err *e)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", id);
-	if (kind == PLACE_CPU || access(path, F_OK) == 0)
+	if (kind == PLACE_CPU)
 		return 0;
+	if (access(path, F_OK) == 0)
+		return t->users && places_is_others(id)
+			       ? err_set(e, EPERM,
+					 "%s %d is not yours to measure: give one of your own, or "
+					 "run pfm as root, as by sudo",
+					 kind == PLACE_PROCESS ? "process" : "thread", id)
+			       : 0;
 	return kind == PLACE_PROCESS
 		       ? err_set(e, ESRCH, "no process has number %d: give one that ps -e shows",
 				 id)
@@ -95,7 +111,7 @@ int places_add_list(
 		for (; rc == 0 && first <= last; first++) {
 			if (places_have(p, (int)first))
 				continue;
-			rc = places_check_number(o->kind, (int)first, e);
+			rc = places_check_number(o->kind, (int)first, t, e);
 			if (rc == 0)
 				rc = places_add(p, o->kind, (int)first, e);
 		}

@@ -239,18 +239,26 @@ static int stat_options_set_output(struct stat_options *o, int c, struct err *e)
 	}
 }
 
+static int stat_options_count(
+	const char *option, const char *text, unsigned min, uint64_t *n, struct err *e)
+{
+	int rc = num_within(slice_of(text), min, STAT_RUNS_MAX, n, e);
+
+	if (rc == -EINVAL)
+		return err_set(e, EINVAL,
+			"%s %.40s: give a number of runs before the command, like %s 3 COMMAND",
+			option, text, option);
+	return rc < 0 ? err_prefix(e, "%s", option) : 0;
+}
+
 /* Sets the options about how a command is run. */
 static int stat_options_set_runs(struct stat_options *o, int c, struct err *e)
 {
 	switch (c) {
 	case 'r':
-		return num_within(slice_of(optarg), 1, STAT_RUNS_MAX, &o->nruns, e) < 0
-			       ? err_prefix(e, "-r")
-			       : 0;
+		return stat_options_count("-r", optarg, 1, &o->nruns, e);
 	case OPT_WARMUP:
-		return num_within(slice_of(optarg), 0, STAT_RUNS_MAX, &o->nwarmups, e) < 0
-			       ? err_prefix(e, "--warmup")
-			       : 0;
+		return stat_options_count("--warmup", optarg, 0, &o->nwarmups, e);
 	case OPT_PREPARE:
 		return options_set_once(&o->prepare, "--prepare", optarg, e);
 	case OPT_STDIN:
@@ -349,10 +357,25 @@ static int stat_options_check_gaps(const struct stat_options *o, struct err *e)
 	return 0;
 }
 
-static int stat_options_check(const struct stat_options *o, struct err *e)
+/* The command may be what -e or -g has taken. */
+static int stat_options_check_command(const struct stat_options *o, const char *last, struct err *e)
+{
+	const char *option = last == o->wanted.group ? "-g" : last == o->wanted.events ? "-e" : NULL;
+
+	if (o->command || o->compare || o->where.kind != PLACE_COMMAND || !option)
+		return 0;
+	return err_set(e, EINVAL,
+		"no command: %s takes '%.40s' as its %s: give both, like %s %s %.40s", option, last,
+		option[1] == 'g' ? "group" : "event", option,
+		option[1] == 'g' ? "default" : "page-faults", last);
+}
+
+static int stat_options_check(const struct stat_options *o, const char *last, struct err *e)
 {
 	bool again = o->nruns > 1 || o->rerun || o->compare;
 
+	if (stat_options_check_command(o, last, e) < 0)
+		return -e->no;
 	if (!o->compare && place_options_check(&o->where, o->command, e) < 0)
 		return -e->no;
 	if (again && stat_options_check_again(o, e) < 0)
@@ -404,5 +427,5 @@ int stat_options_parse(struct stat_options *o, int argc, char **argv, struct err
 		o->command = argv[optind] ? argv + optind : NULL;
 	if (o->nruns == 0)
 		o->nruns = 1;
-	return rc < 0 ? rc : stat_options_check(o, e);
+	return rc < 0 ? rc : stat_options_check(o, argv[argc - 1], e);
 }
