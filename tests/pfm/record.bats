@@ -380,7 +380,9 @@ with_max_rate() {
 
 @test "the exit status is the command's" {
 	serve_perf
-	run -7 pfm record -o recorded sh -c 'exit 7'
+	run -7 pfm record -o recorded sh -c 'ls >/dev/null; exit 7'
+	# The ends of threads, which tell that a number is used again
+	python3 "$BATS_TEST_DIRNAME/records.py" recorded 9 1
 	run -137 pfm record -o recorded sh -c 'kill -KILL $$'
 	run -127 pfm record -o recorded no-such-command
 	run -126 pfm record -o recorded /etc/passwd

@@ -112,6 +112,13 @@ static void lost(uint32_t kind, const char *text)
 	assert_int_equal(data_put(&w, DATA_LOST, &l, offsetof(struct data_lost, why), text, &e), 0);
 }
 
+static void thread_exit(uint64_t time, uint32_t tid)
+{
+	const struct data_exit x = {.time = time, .pid = tid, .tid = tid};
+
+	assert_int_equal(data_put(&w, DATA_EXIT, &x, sizeof(x), NULL, &e), 0);
+}
+
 static void finish(void)
 {
 	assert_int_equal(data_flush(&w, &e), 0);
@@ -301,6 +308,40 @@ TEST(limit)
 	assert_lacks(out, "0x333");
 	assert_lacks(out, "27.27%  27.27%");
 	assert_lacks(out, "<title>0x222");
+	recording_close(&r);
+}
+
+/* A number that is used again is another process: with other mappings and another name, and a row
+ * of its own in the viewer. What the kernel does at its end still belongs to the first. */
+TEST(number_used_again)
+{
+	begin();
+	comm(1, 10, "first", true);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	sample(2, 10, 0x1111, 7);
+	thread_exit(3, 10);
+	sample(4, 10, 0xffffffff81000000, 2);
+	sample(5, 10, 0x1111, 3);
+	comm(6, 10, "second", true);
+	sample(7, 10, 0x1111, 4);
+	thread_exit(8, 10);
+	comm(9, 10, "third", false);
+	sample(10, 10, 0xffffffff81000000, 5);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(firefox_write, out, sizeof(out));
+	assert_contains(out, "\"name\":\"first\",\"processName\":\"first\",\"isMainThread\":true,"
+			     "\"pid\":\"10\",\"tid\":\"10\"");
+	assert_contains(out, "\"weight\":[7,2]");
+	assert_contains(out, "\"name\":\"second\",\"processName\":\"second\",\"isMainThread\":"
+			     "true,\"pid\":\"10.1\",\"tid\":\"10.1\"");
+	assert_contains(out, "\"weight\":[3,4]");
+	assert_contains(out, "\"pid\":\"10.2\"");
+	assert_contains(out, "\"weight\":[5]");
+	written(folded_write, out, sizeof(out));
+	assert_contains(out, "first;0x111 7\n");
+	assert_contains(out, "[unknown];[unknown] 3\n");
+	assert_contains(out, "second;[unknown] 4\n");
 	recording_close(&r);
 }
 

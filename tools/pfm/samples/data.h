@@ -38,6 +38,7 @@ enum data_type {
 	DATA_LOST,
 	DATA_END,
 	DATA_STACK,
+	DATA_EXIT,
 };
 
 /* Each record begins with this, and is followed by the structure of its type. */
@@ -63,6 +64,13 @@ struct data_comm {
 	uint32_t tid;
 	uint32_t exec; /* 1: the process executes another program, which ends its mappings */
 	char name[1];
+};
+
+/* The end of a thread, whose number may be used again. */
+struct data_exit {
+	uint64_t time;
+	uint32_t pid;
+	uint32_t tid;
 };
 
 /* An executable mapping. */

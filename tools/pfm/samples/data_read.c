@@ -157,6 +157,8 @@ static size_t data_smallest(uint32_t type)
 		return sizeof(struct data_end);
 	case DATA_STACK:
 		return sizeof(struct data_stack);
+	case DATA_EXIT:
+		return sizeof(struct data_exit);
 	default:
 		return data_string(type) ? data_string(type) + 1 : 0;
 	}

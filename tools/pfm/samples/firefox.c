@@ -287,20 +287,29 @@ static void firefox_samples(struct firefox *f, const struct recorded_sample **s,
 	text_printf(&f->out, "]},");
 }
 
+/* The viewer joins what has the same number. One that is used again gets a suffix. */
+static void firefox_id(struct firefox *f, const char *key, uint32_t number, unsigned life)
+{
+	text_printf(&f->out, ",\"%s\":\"%u", key, number);
+	if (life)
+		text_printf(&f->out, ".%u", life);
+	text_printf(&f->out, "\"");
+}
+
 static void firefox_thread_names(
 	struct firefox *f, const struct recorded_sample *first, const struct recorded_sample *last)
 {
-	const char *process = image_comm(&f->r->image, last->pid, last->pid);
-
 	text_printf(&f->out, "\"name\":");
 	json_string(&f->out, last->comm ? last->comm : "[unknown]");
 	text_printf(&f->out, ",\"processName\":");
-	json_string(&f->out, process ? process : "[unknown]");
+	json_string(&f->out, last->process ? last->process : "[unknown]");
+	text_printf(&f->out, ",\"isMainThread\":%s", last->pid == last->tid ? "true" : "false");
+	firefox_id(f, "pid", last->pid, last->life);
+	firefox_id(f, "tid", last->tid, last->thread_life);
 	text_printf(&f->out,
-		",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":\"%u\",\"processType\":\"default\","
-		"\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":%.6f,"
-		"\"unregisterTime\":null,\"pausedRanges\":[],",
-		last->pid == last->tid ? "true" : "false", last->pid, last->tid,
+		",\"processType\":\"default\",\"processStartupTime\":0,"
+		"\"processShutdownTime\":null,\"registerTime\":%.6f,\"unregisterTime\":null,"
+		"\"pausedRanges\":[],",
 		firefox_time(f, first));
 }
 
@@ -327,7 +336,8 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 
 static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)
 {
-	return a->tid == b->tid && a->pid == b->pid;
+	return a->tid == b->tid && a->pid == b->pid && a->life == b->life &&
+	       a->thread_life == b->thread_life;
 }
 
 static void firefox_threads(struct firefox *f)
@@ -398,8 +408,12 @@ static int firefox_compare(const void *a, const void *b)
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
+	if (x->life != y->life)
+		return x->life < y->life ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
+	if (x->thread_life != y->thread_life)
+		return x->thread_life < y->thread_life ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 

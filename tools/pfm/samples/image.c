@@ -150,18 +150,56 @@ static struct image_thread *image_thread(const struct image *im, uint32_t tid)
 	return node ? container_of(node, struct image_thread, node) : NULL;
 }
 
-int image_name_thread(struct image *im, uint32_t tid, const char *comm)
+static struct image_thread *image_thread_add(struct image *im, uint32_t tid)
 {
 	struct image_thread *t = image_thread(im, tid);
 
-	if (!t) {
-		t = calloc(1, sizeof(*t));
-		if (!t)
-			return -ENOMEM;
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (t)
 		hash_add(&im->threads, &t->node, tid);
-	}
+	return t;
+}
+
+int image_name_thread(struct image *im, uint32_t tid, const char *comm)
+{
+	struct image_thread *t = image_thread_add(im, tid);
+
+	if (!t)
+		return -ENOMEM;
 	t->comm = comm;
 	return 0;
+}
+
+int image_exit(struct image *im, uint32_t tid)
+{
+	struct image_thread *t = image_thread_add(im, tid);
+
+	if (!t)
+		return -ENOMEM;
+	t->exited = true;
+	return 0;
+}
+
+void image_live(struct image *im, uint32_t pid, uint32_t tid)
+{
+	struct image_thread *t = image_thread(im, tid);
+
+	if (!t || !t->exited)
+		return;
+	t->exited = false;
+	t->comm = NULL;
+	t->life++;
+	if (tid == pid)
+		image_exec(im, pid);
+}
+
+unsigned image_life(const struct image *im, uint32_t tid)
+{
+	const struct image_thread *t = image_thread(im, tid);
+
+	return t ? t->life : 0;
 }
 
 const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid)

@@ -37,7 +37,9 @@ struct image_process {
 
 struct image_thread {
 	struct hash_node node; /* in image.threads, by tid */
-	const char *comm;      /* the caller's string, which must stay */
+	const char *comm;      /* the caller's string, which must stay; NULL: not known */
+	unsigned life;         /* threads that have had this number before */
+	bool exited;
 };
 
 struct image {
@@ -66,6 +68,13 @@ void image_exec(struct image *im, uint32_t pid);
 int image_add(struct image *im, const struct data_map *m, const char *name);
 /* Sets the name of a thread. Keeps the pointer, not a copy. */
 int image_name_thread(struct image *im, uint32_t tid, const char *comm);
+/* Notes the end of a thread. */
+int image_exit(struct image *im, uint32_t tid);
+/* Call it when thread @tid of process @pid is alive. If a thread with that number has ended, this is
+ * another one; of a new process, the mappings are not known yet. */
+void image_live(struct image *im, uint32_t pid, uint32_t tid);
+/* How many threads have had this number before the present one. */
+unsigned image_life(const struct image *im, uint32_t tid);
 /* The name of the thread or of its process; NULL: not known. */
 const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid);
 

@@ -184,6 +184,7 @@ static int recording_sort_out(
 		return recording_add_timed(l, rec, e);
 	case DATA_COMM:
 	case DATA_MAP:
+	case DATA_EXIT:
 		return recording_add_timed(l, rec, e);
 	case DATA_LOST:
 		return recording_add_loss(r, data_body(rec), e);
@@ -289,6 +290,26 @@ static int recording_add_weight(struct recording *r, uint64_t weight, struct err
 	return 0;
 }
 
+/* Whether the sample interrupted a program. A thread that ends may have samples in the kernel after
+ * the event of its end. */
+static bool recording_is_user(const struct data_rec *rec)
+{
+	const struct data_stack *stack = data_body(rec);
+	uint64_t first = rec->type == DATA_SAMPLE ? ((const struct data_sample *)stack)->ip[0]
+			 : stack->nframes         ? data_frames(stack)[0]
+						  : 0;
+
+	return first == DATA_MARKER_USER || (first && !recording_is_kernel(first));
+}
+
+static void recording_name_sample(struct recording *r, struct recorded_sample *s)
+{
+	s->life = image_life(&r->image, s->pid);
+	s->thread_life = image_life(&r->image, s->tid);
+	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may set it */
+	s->process = image_comm(&r->image, s->pid, s->pid);
+}
+
 /* Adds a sample or a stack. */
 static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
 {
@@ -303,16 +324,19 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 		.cpu = from->cpu,
 		.frames = r->frames + r->nframes,
 	};
+	if (recording_is_user(rec))
+		image_live(&r->image, s->pid, s->tid);
 	if ((rec->type == DATA_STACK ? recording_add_stack(r, s, data_body(rec))
 				     : recording_add_ips(r, s, from)) < 0)
 		return recording_no_memory(e);
-	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may set it */
+	recording_name_sample(r, s);
 	r->nframes += s->nframes;
 	return recording_add_weight(r, s->weight, e);
 }
 
 static int recording_apply_comm(struct recording *r, const struct data_comm *c, struct err *e)
 {
+	image_live(&r->image, c->pid, c->tid);
 	if (c->exec)
 		image_exec(&r->image, c->pid);
 	return image_name_thread(&r->image, c->tid, c->name) < 0 ? recording_no_memory(e) : 0;
@@ -325,6 +349,10 @@ static int recording_apply(struct recording *r, const struct data_rec *rec, stru
 	switch (rec->type) {
 	case DATA_COMM:
 		return recording_apply_comm(r, data_body(rec), e);
+	case DATA_EXIT:
+		return image_exit(&r->image, ((const struct data_exit *)data_body(rec))->tid) < 0
+			       ? recording_no_memory(e)
+			       : 0;
 	case DATA_MAP:
 		return image_add(&r->image, map, map->name) < 0 ? recording_no_memory(e) : 0;
 	default:

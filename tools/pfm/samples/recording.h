@@ -27,7 +27,9 @@ struct recorded_sample {
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t nframes;              /* 1 or more */
+	unsigned life, thread_life;    /* of the process and the thread: image_life() */
 	const char *comm;              /* of the thread at that time; NULL: not known */
+	const char *process;           /* name of the process at that time; NULL: not known */
 	struct recorded_frame *frames; /* the interrupted frame, then its callers */
 };
 

@@ -142,6 +142,8 @@ static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry
 		.ip = {entry->ip},
 	};
 
+	if (s.ip[0] && !(s.ip[0] >> 63))
+		image_live(&t->image, s.pid, s.tid);
 	if (track_sample(t, &s, e) < 0)
 		return -e->no;
 	t->samples++;
@@ -196,6 +198,8 @@ static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entr
 	if (!entry->nframes)
 		return source_take_sample(t, &entry->dfl, e);
 	source_copy_frames(&st, entry);
+	if (st.frames[0] == DATA_MARKER_USER)
+		image_live(&t->image, st.s.pid, st.s.tid);
 	if (track_stack(t, st.s.pid, st.s.time, source_user_ip(&st), e) < 0)
 		return -e->no;
 	t->samples++;
@@ -227,6 +231,13 @@ static int source_take_comm(
 	return track_comm(t, &c, event->name, e);
 }
 
+static int source_take_exit(struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
+{
+	const struct data_exit x = {.time = event->tstamp, .pid = event->pid, .tid = event->tid};
+
+	return track_exit(t, &x, e);
+}
+
 static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, struct err *e)
 {
 	const void *body = rec + 1;
@@ -241,6 +252,8 @@ static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, str
 	case PFM_CORRELATE_EXEC:
 	case PFM_CORRELATE_COMM:
 		return source_take_comm(t, body, rec->rec_type == PFM_CORRELATE_EXEC, e);
+	case PFM_CORRELATE_EXIT:
+		return source_take_exit(t, body, e);
 	default:
 		return 0;
 	}

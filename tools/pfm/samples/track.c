@@ -72,9 +72,17 @@ int track_map(struct track *t, struct data_map *m, const char *name, struct err 
 
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e)
 {
+	image_live(&t->image, c->pid, c->tid);
 	if (c->exec)
 		image_exec(&t->image, c->pid);
 	return data_put(t->out, DATA_COMM, c, offsetof(struct data_comm, name), name, e);
+}
+
+int track_exit(struct track *t, const struct data_exit *x, struct err *e)
+{
+	if (image_exit(&t->image, x->tid) < 0)
+		return err_set(e, ENOMEM, "no memory for thread %u", x->tid);
+	return data_put(t->out, DATA_EXIT, x, sizeof(*x), NULL, e);
 }
 
 /* A process: its number here, and in the daemon's PID namespace, whose numbers the file has. */

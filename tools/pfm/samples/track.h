@@ -30,6 +30,8 @@ void track_round(struct track *t);
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e);
 /* Records a name of a thread. c->exec: its process executes another program. */
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
+/* Records the end of a thread. */
+int track_exit(struct track *t, const struct data_exit *x, struct err *e);
 /* Records the mappings, and the names of the threads, that process @own has before the recording
  * begins. The daemon has loaded it, or one of its threads, as thread @tid. */
 int track_target(struct track *t, uint32_t own, uint32_t tid, struct err *e);
