@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "backend/pmu/detect.h"
+#include "base/arch_events.h"
 #include "perfmonfs/pmu.h"
 
 enum pmu_vendor { PMU_INTEL, PMU_AMD };
@@ -116,6 +117,9 @@ int pmu_build(
  */
 int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
 	struct pmu_model *model, struct err *e);
+
+/* Adds the architectural events of the processors in the line "detect" to @pmu, which has none. */
+void pmu_add_arch_events(const struct pmu_model *m, struct pmu *pmu);
 
 /* Reports each mistake of a description to @tell, but only the first one in an array of registers,
  * and returns the number of mistakes. Mistakes that follow from a mistake in another line are not

@@ -83,13 +83,18 @@ const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name
 	return NULL;
 }
 
+bool pmu_names_events(const struct pmu *pmu, unsigned p)
+{
+	return pmu->pmcs[p].user == EVTSEL_USR;
+}
+
 const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value)
 {
 	const struct pmu_pmc *pmc = &pmu->pmcs[p];
 	uint64_t any = pmc->user | pmc->kernel | pmc->enable;
 
-	for (unsigned i = 0; i < pmu->nevents; i++)
-		if (((value ^ pmu->events[i].value) & ~any) == 0)
+	for (unsigned i = 0; pmu_names_events(pmu, p) && i < pmu->nevents; i++)
+		if (((value ^ (pmu->events[i].value & ~pmc->rsvd)) & ~any) == 0)
 			return &pmu->events[i];
 	return NULL;
 }

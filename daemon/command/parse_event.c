@@ -25,11 +25,11 @@ static int event_unknown(struct slice name, const struct pmu *pmu, struct err *e
 	if (!pmu->nevents)
 		return err_set(e, EINVAL,
 			"'%.*s': events of this PMU have no names (pmu/events is empty): write the "
-			"number that the CPU's manual or libpfm4 gives for it, such as 0x4100c0",
+			"number that `pfm encode` or the CPU's manual gives for it",
 			SLICE_ARG(name));
 	return err_set(e, EINVAL,
-		"'%.*s' is not an event: write a NAME that pmu/events lists, NAME:u, NAME:k, or a "
-		"number",
+		"'%.*s' is not an event of pmu/events: write one of these names, NAME:u, NAME:k, or "
+		"the number that `pfm encode` gives, such as 0x4100c0",
 		SLICE_ARG(name));
 }
 
@@ -44,7 +44,15 @@ int event_parse(
 	if (!ev)
 		return event_unknown(name, pmu, e);
 	*value = ev->value;
-	if (name.n == text.n || p < 0)
+	if (p < 0)
+		return 0;
+	if (!pmu_names_events(pmu, (unsigned)p))
+		return err_set(e, EINVAL,
+			"pmc%u is not an event select, which alone takes names: write a number, or "
+			"%s into another PMC",
+			num, ev->name);
+	*value &= ~pmu->pmcs[p].rsvd;
+	if (name.n == text.n)
 		return 0;
 	if (event_parse_levels(levels, &at, e) < 0)
 		return -e->no;

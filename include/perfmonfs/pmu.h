@@ -243,10 +243,13 @@ struct pmu_free {
 	uint8_t uj_shift;
 };
 
-/* An event that the backend defines. For hardware events, use libpfm4. */
+/* An event that has a name in pmc/N: the backend's own, or an architectural one. For the others of
+ * the hardware, use libpfm4. */
 struct pmu_event {
 	const char *name;
-	uint64_t value; /* The value of a PMC that counts it, enabled at user and kernel level. */
+	/* The value of a PMC that counts it, enabled at user and kernel level, without the bits
+	 * that are reserved there. */
+	uint64_t value;
 	const char *desc;
 	bool both_levels; /* It cannot be counted at one level only. */
 	/* It can be sampled at user level only: then each sample counts as one period. */
@@ -354,6 +357,8 @@ int pmu_escr_of(const struct pmu *pmu, unsigned p, uint64_t value);
 
 /* The event with that name, or NULL. */
 const struct pmu_event *pmu_event_named(const struct pmu *pmu, struct slice name);
+/* Whether the PMC of row @p is an event select of the CPU, in which events have names. */
+bool pmu_names_events(const struct pmu *pmu, unsigned p);
 /* The event that @value of PMC row @p selects at any level; NULL: it has no name. */
 const struct pmu_event *pmu_event_of(const struct pmu *pmu, unsigned p, uint64_t value);
 

@@ -149,7 +149,7 @@ serve_subject() {
 	put ok "$C/pmc/0" 0x4100c4
 	put ok "$C/pmc/1" 0x41003c
 	ctl "load cpu=1"
-	recorded "load uid=0 by=[0-9]+ context=a owner=0 cpu=1 set=0 pmc0=0x4100c4 pmc1=0x41003c( set[1-6]\.pmc0=0x4100c0){6} more=2"
+	recorded "load uid=0 by=[0-9]+ context=a owner=0 cpu=1 set=0 pmc0=branches:u pmc1=cycles:u( set[1-6]\.pmc0=instructions:u){6} more=2"
 	ctl unload
 	recorded "unload uid=0 by=[0-9]+ context=a owner=0 cpu=1 cause=command"
 	ctl "load cpu=0"

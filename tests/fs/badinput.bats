@@ -145,7 +145,7 @@ ONE_LINE="$WORDS $NUMBERS $LISTS"
 	done <<-'MISTAKES'
 		ctx/a/pmd/0|4300c0|EINVAL|4300c0,0x4300c0
 		ctx/a/pmc/0|c0|EINVAL|c0,pmu/events,0x4100c0
-		ctx/a/pmc/0|instructions|EINVAL|instructions,libpfm4
+		ctx/a/pmc/0|instrs|EINVAL|instrs,pmu/events
 		ctx/a/pmd/0|1e6|EINVAL|1e6,digits
 		ctx/a/pmd/0|1_000|EINVAL|1_000,digits
 		ctx/a/pmd/0|64k|EINVAL|64k,digits,65536

@@ -175,6 +175,21 @@ hybrid_rows() {
 	done
 }
 
+@test "pmu/events: the architectural events, which count by name" {
+	serve --backend=sim
+	grep -Fx 'instructions 0x00000000004300c0 instructions retired' "$MNT/pmu/events"
+	mkdir "$MNT/ctx/a"
+	echo instructions:u >"$MNT/ctx/a/pmc/0"
+	[ "$(cat "$MNT/ctx/a/pmc/0")" = 0x00000000004100c0 ]
+	# Each name of the file is taken, and gives the value in its line.
+	while read -r name value _; do
+		echo "$name" >"$MNT/ctx/a/pmc/1"
+		[ "$(cat "$MNT/ctx/a/pmc/1")" = "$value" ]
+	done <"$MNT/pmu/events"
+	run ! bounded sh -c "echo cycles >$MNT/ctx/a/pmc/16"
+	grep 'pmc16 is not an event select' "$MNT/ctx/a/last_error"
+}
+
 @test "registers that this PMU does not have are not there" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"

@@ -12,7 +12,7 @@
 
 static void parse_once(struct pfm_pmu *pmu, struct pfm_pmu_text text, const char *events)
 {
-	static const struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	static const struct pfm_cpu cpu = {ARCH_NONE, -1, -1, false};
 	struct err e;
 
 	if (!pmu->ncounters)

@@ -17,7 +17,7 @@ static void check_row(const struct pfm_pmu *pmu, const struct event_row *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct pfm_pmu pmu = {.cpu = {PFM_ENCODING_AMD, 26, 2, true},
+	struct pfm_pmu pmu = {.cpu = {ARCH_AMD, 26, 2, true},
 		.name = "amd64_v2",
 		.counters = {{.nums = {0}, .n = 1}, {.nums = {64, 68}, .n = 2, .umc = true}},
 		.ncounters = 2,

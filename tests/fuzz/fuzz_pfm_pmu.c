@@ -61,7 +61,7 @@ static void check_pmu(const struct pfm_pmu *pmu)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct pfm_cpu cpu = {PFM_ENCODING_INTEL, 6, 94, true};
+	static const struct pfm_cpu cpu = {ARCH_INTEL, 6, 94, true};
 	struct slice f[NFILES];
 	struct pfm_pmu pmu;
 	struct err e;

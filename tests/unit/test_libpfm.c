@@ -83,7 +83,7 @@ static struct walk walk_begin(const char *prefix)
 {
 	struct walk w = {.prefix = prefix};
 	struct text pmcs = {0}, pmds = {0};
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	struct pfm_cpu cpu = {ARCH_NONE, -1, -1, false};
 	struct pfm_pmu_text text;
 	struct pmu pmu;
 	struct err e = {0};
@@ -111,7 +111,7 @@ static void check_fixed(const char *name, int fixed)
 /* Each of the event's counters counts what libpfm4's @name says. */
 static void check_taken(const struct walk *w, const char *name, const struct pfm_event *event)
 {
-	bool intel = w->pmu.cpu.encoding == PFM_ENCODING_INTEL;
+	bool intel = w->pmu.cpu.encoding == ARCH_INTEL;
 
 	assert_int_not_equal(event->counters, 0);
 	for (unsigned i = 0; i < w->pmu.ncounters; i++) {
@@ -165,7 +165,7 @@ TEST(every_event)
 
 	/* The first name initializes libpfm4 as pfm does it. */
 	assert_int_equal(
-		libpfm_encode(PFM_ENCODING_NONE, slice_of("none::NONE"), &code, &why), -ENOENT);
+		libpfm_encode(ARCH_NONE, slice_of("none::NONE"), &code, &why), -ENOENT);
 	for (int p = 0; p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t info = {.size = sizeof(info)};
 		struct walk w;

@@ -14,8 +14,8 @@
 
 enum { BOTH = EVENT_USER | EVENT_KERNEL };
 
-static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
-static const struct pfm_cpu zen5 = {PFM_ENCODING_AMD, 26, 2, true};
+static const struct pfm_cpu no_cpu = {ARCH_NONE, -1, -1, false};
+static const struct pfm_cpu zen5 = {ARCH_AMD, 26, 2, true};
 
 static struct pfm_pmu pmu_of(struct pfm_pmu_text text, struct pfm_cpu cpu)
 {
@@ -50,11 +50,11 @@ static struct pfm_pmu pmu_p6(void)
 	return pmu_of(pfm_pmus_text("p6", "sim", pfm_pmus_p6_pmcs, pfm_pmus_amd_pmds), no_cpu);
 }
 
-static struct pfm_pmu pmu_perf(enum pfm_encoding encoding)
+static struct pfm_pmu pmu_perf(enum arch_encoding encoding)
 {
 	struct pfm_pmu_text text =
 		pfm_pmus_text("perf", "perf", pfm_pmus_perf_pmcs, pfm_pmus_perf_pmds);
-	struct pfm_cpu cpu = {encoding, 6, 94, encoding != PFM_ENCODING_NONE};
+	struct pfm_cpu cpu = {encoding, 6, 94, encoding != ARCH_NONE};
 
 	text.events = slice_of(pfm_pmus_perf_events);
 	return pmu_of(text, cpu);
@@ -287,7 +287,7 @@ TEST(extra)
 
 TEST(perf)
 {
-	struct pfm_pmu pmu = pmu_perf(PFM_ENCODING_INTEL), bare = pmu_perf(PFM_ENCODING_NONE);
+	struct pfm_pmu pmu = pmu_perf(ARCH_INTEL), bare = pmu_perf(ARCH_NONE);
 	struct err e = {0};
 
 	encodes(&pmu, "page-faults", 0x0100000000000003, 0, 0x3);
@@ -329,7 +329,7 @@ TEST(merged)
 
 TEST(unknown)
 {
-	struct pfm_pmu pmu = pmu_intel(), bare = pmu_perf(PFM_ENCODING_NONE);
+	struct pfm_pmu pmu = pmu_intel(), bare = pmu_perf(ARCH_NONE);
 
 	refused(&pmu, "instrucions", ENOENT, "is it instructions?");
 	refused(&pmu, "branch", ENOENT, "branches or branch-misses");
@@ -527,7 +527,7 @@ TEST(event_file_also)
 {
 	static const char text[] = "vendor intel\nalso x_glc\nalso cpu_core intel 6 151,154\n"
 				   "A.B 0x1 0-1 events\n";
-	struct pfm_pmu sim = pmu_intel(), skylake = pmu_perf(PFM_ENCODING_INTEL);
+	struct pfm_pmu sim = pmu_intel(), skylake = pmu_perf(ARCH_INTEL);
 	struct err e = {0};
 
 	assert_int_equal(parse_file(&sim, text, &e), 0);
@@ -660,7 +660,7 @@ static void programs(const struct pfm_pmu *pmu, const char *const *texts, unsign
 
 TEST(program)
 {
-	struct pfm_pmu intel = pmu_intel(), p6 = pmu_p6(), perf = pmu_perf(PFM_ENCODING_NONE);
+	struct pfm_pmu intel = pmu_intel(), p6 = pmu_p6(), perf = pmu_perf(ARCH_NONE);
 
 	programs(&intel, (const char *[]){"instructions", "cycles:u", "branches:k", "ref-cycles"},
 		4, (struct event_place[]){{4, -1}, {5, -1}, {0, -1}, {6, -1}}, BOTH,
@@ -815,7 +815,7 @@ TEST(umc_events)
 {
 	static const char text[] = "umc_mem_clk 0x0 umc cycles\numc_cas_cmd.rd 0x10a umc reads\n"
 				   "wrong 0x400 umc not an event\n";
-	struct pfm_pmu pmu = pmu_umc(), perf = pmu_perf(PFM_ENCODING_AMD);
+	struct pfm_pmu pmu = pmu_umc(), perf = pmu_perf(ARCH_AMD);
 	struct err e = {0};
 
 	assert_int_equal(event_file_parse(slice_of(text), "u.events", "amd_umc", &pmu, &e), 0);
@@ -907,12 +907,12 @@ TEST(cpuinfo)
 		slice_of("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\n"
 			 "model\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t\t: 3\n"));
 
-	assert_int_equal(cpu.encoding, PFM_ENCODING_AMD);
+	assert_int_equal(cpu.encoding, ARCH_AMD);
 	assert_int_equal(cpu.family, 26);
 	assert_int_equal(cpu.model, 2);
 	assert_int_equal(
-		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, PFM_ENCODING_INTEL);
+		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, ARCH_INTEL);
 	cpu = cpuinfo_parse(slice_of(""));
-	assert_int_equal(cpu.encoding, PFM_ENCODING_NONE);
+	assert_int_equal(cpu.encoding, ARCH_NONE);
 	assert_int_equal(cpu.family, -1);
 }

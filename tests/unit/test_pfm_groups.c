@@ -152,7 +152,7 @@ TEST(group_file_refused)
 
 TEST(group_find)
 {
-	static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	static const struct pfm_cpu no_cpu = {ARCH_NONE, -1, -1, false};
 	struct pfm_pmu_text text =
 		pfm_pmus_text("intel_arch_v4", "sim", pfm_pmus_intel_pmcs, pfm_pmus_intel_pmds);
 	struct pfm_event events[EVENT_MAX];
@@ -262,7 +262,7 @@ static bool shipped_has(const struct group *g, const struct pfm_pmu *pmu, const 
 static void shipped_check(const struct shipped *s, const struct group_list *list)
 {
 	bool amd = strncmp(s->model, "amd", 3) == 0;
-	struct pfm_cpu cpu = {amd ? PFM_ENCODING_AMD : PFM_ENCODING_INTEL, -1, -1, false};
+	struct pfm_cpu cpu = {amd ? ARCH_AMD : ARCH_INTEL, -1, -1, false};
 	struct pfm_pmu_text text =
 		amd ? pfm_pmus_text("amd64_ext", "sim", pfm_pmus_amd_pmcs, pfm_pmus_amd_pmds)
 		    : pfm_pmus_text(
@@ -330,7 +330,7 @@ static void memory_is(const struct group_list *list, const struct pfm_pmu *pmu, 
 
 TEST(groups_of_memory)
 {
-	static const struct pfm_cpu no_cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	static const struct pfm_cpu no_cpu = {ARCH_NONE, -1, -1, false};
 	struct pfm_pmu_text text =
 		pfm_pmus_text("zen4", "msr", pfm_pmus_umc_pmcs, pfm_pmus_umc_pmds);
 	struct group_list list = {0};

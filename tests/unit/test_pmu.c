@@ -1434,6 +1434,43 @@ TEST(validate_most)
 		fail_msg("%s", why.text);
 }
 
+/* Architectural events have names where the description names a vendor whose event selects are known. */
+TEST(arch_events)
+{
+	static const struct {
+		const char *pmu, *event;
+		uint64_t value; /* 0: the PMU does not have that name */
+	} cases[] = {
+		{"skylake", "instructions", 0x4300c0},
+		{"skylake", "cache-misses", 0x43412e},
+		{"skylake", "ref-cycles", 0}, /* only a fixed counter counts it */
+		{"zen4", "branches", 0x4300c2},
+		{"k7", "cycles", 0x430076},
+		{"p6", "cycles", 0x430079},
+		{"netburst", "cycles", 0},
+		{"itanium2", "cycles", 0},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct pmu pmu = named(cases[i].pmu);
+		const struct pmu_event *ev = pmu_event_named(&pmu, slice_of(cases[i].event));
+
+		assert_int_equal(ev ? ev->value : 0, cases[i].value);
+		if (ev)
+			assert_ptr_equal(pmu_event_of(&pmu, 0, ev->value & ~EVTSEL_OS), ev);
+	}
+}
+
+/* A name is of event selects alone: other PMCs have other values, and P6's second no enable bit. */
+TEST(arch_events_of_pmcs)
+{
+	struct pmu zen4 = named("zen4"), p6 = named("p6");
+	uint64_t value = 0x4300c0;
+
+	assert_null(pmu_event_of(&zen4, (unsigned)pmu_find_pmc(&zen4, 32), value));
+	assert_string_equal(pmu_event_of(&p6, 1, value & ~EVTSEL_EN)->name, "instructions");
+}
+
 /* What follows the last register is none, whatever its number. */
 TEST(find_none)
 {

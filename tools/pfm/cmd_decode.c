@@ -37,7 +37,7 @@ static const struct option_row decode_options[] = {
 static bool decode_searches_libpfm(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
-	if (!(event->counters & pmu->general) || pmu->cpu.encoding == PFM_ENCODING_NONE)
+	if (!(event->counters & pmu->general) || pmu->cpu.encoding == ARCH_NONE)
 		return false;
 	return libpfm[0] || strcmp(pmu->backend, "sim") != 0;
 }

@@ -40,7 +40,7 @@ static bool load_kernel_has_pmu(void)
 static struct pfm_cpu load_cpu(void)
 {
 	CLEANUP_CLOSE int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	struct pfm_cpu cpu = {ARCH_NONE, -1, -1, false};
 	char first[CPUINFO_PIECE];
 	ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof(first));
 

@@ -16,17 +16,17 @@ static bool cpuinfo_is_amd(struct slice vendor)
 	return slice_is(vendor, "AuthenticAMD") || slice_is(vendor, "HygonGenuine");
 }
 
-static enum pfm_encoding cpuinfo_encoding(struct slice vendor)
+static enum arch_encoding cpuinfo_encoding(struct slice vendor)
 {
 	if (cpuinfo_is_amd(vendor))
-		return PFM_ENCODING_AMD;
-	return slice_is(vendor, "GenuineIntel") ? PFM_ENCODING_INTEL : PFM_ENCODING_NONE;
+		return ARCH_AMD;
+	return slice_is(vendor, "GenuineIntel") ? ARCH_INTEL : ARCH_NONE;
 }
 
 /* An empty line ends the first processor. */
 struct pfm_cpu cpuinfo_parse(struct slice text)
 {
-	struct pfm_cpu cpu = {PFM_ENCODING_NONE, -1, -1, false};
+	struct pfm_cpu cpu = {ARCH_NONE, -1, -1, false};
 
 	while (text.n) {
 		struct slice value = slice_cut(&text, '\n');

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "tools/pfm/events/arch_events.h"
 #include "tools/pfm/events/event_code.h"
 #include "tools/pfm/events/event_hint.h"
 #include "tools/pfm/events/event_terms.h"
@@ -26,7 +25,7 @@ static const char event_no_hardware[] =
 
 static bool event_is_intel(const struct pfm_pmu *pmu)
 {
-	return pmu->cpu.encoding == PFM_ENCODING_INTEL;
+	return pmu->cpu.encoding == ARCH_INTEL;
 }
 
 /* With the perf backend, PMDs are slots: the kernel chooses the counters and knows their
@@ -61,7 +60,7 @@ static bool event_is_nothing(const struct pfm_pmu *pmu, uint64_t code)
 	if (code & 0xff || code >> EVENT_CLASS)
 		return false;
 	if (!event_is_intel(pmu))
-		return pmu->cpu.encoding == PFM_ENCODING_P6;
+		return pmu->cpu.encoding == ARCH_P6;
 	return !umask || (event_is_perf(pmu) && umask != 3 && umask != 4 && umask < 0x80);
 }
 
@@ -173,7 +172,7 @@ static int event_check_reserved(
  */
 static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 {
-	return pmu->cpu.encoding == PFM_ENCODING_AMD && pmu->cpu.family >= 0x17 &&
+	return pmu->cpu.encoding == ARCH_AMD && pmu->cpu.family >= 0x17 &&
 	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
 }
 
@@ -469,11 +468,11 @@ static int event_unknown_hardware(const struct pfm_pmu *pmu, struct slice name, 
 	struct nearest near = {0};
 	char room[NEAREST_ROOM];
 	bool exact = false;
-	const char *known;
+	const struct arch_event *known;
 
-	for (unsigned i = 0; (known = arch_events_name(i)); i++) {
-		exact = exact || event_name_is(event_synonym(name), known);
-		nearest_offer(&near, event_synonym(name), known);
+	for (unsigned i = 0; (known = arch_event_at(i)); i++) {
+		exact = exact || event_name_is(event_synonym(name), known->name);
+		nearest_offer(&near, event_synonym(name), known->name);
 	}
 	if (near.n && !exact)
 		return err_set(e, ENOENT, "%.*s: no such event: is it %s? But %s", SLICE_ARG(name),

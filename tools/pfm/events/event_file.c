@@ -162,9 +162,9 @@ static int event_file_pmu(struct event_file *f, struct slice line, struct err *e
 	return 0;
 }
 
-static bool event_same_vendor(enum pfm_encoding encoding, bool amd)
+static bool event_same_vendor(enum arch_encoding encoding, bool amd)
 {
-	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
+	return encoding == ARCH_NONE || amd == (encoding == ARCH_AMD);
 }
 
 /* Parses "intel" or "amd". */
@@ -197,7 +197,7 @@ static int event_file_models(struct event_file *f, struct slice line, bool *is, 
 			rc = num_range(&models, 0xff, &first, &last, e);
 		if (rc < 0)
 			return rc;
-		if (!f->foreign && cpu->encoding != PFM_ENCODING_NONE &&
+		if (!f->foreign && cpu->encoding != ARCH_NONE &&
 			cpu->family == (int)family && cpu->model >= (int)first &&
 			cpu->model <= (int)last)
 			*is = true;

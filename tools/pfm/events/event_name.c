@@ -86,7 +86,7 @@ static void event_name_find(
 			event_name_keep(room, pmu->events.rows[i].name, NULL);
 	if (!*room && event->escrs)
 		event_name_join(pmu, event, room);
-	if (!*room && event->counters & pmu->general && pmu->cpu.encoding != PFM_ENCODING_NONE)
+	if (!*room && event->counters & pmu->general && pmu->cpu.encoding != ARCH_NONE)
 		libpfm_each_of_code(
 			pmu->cpu.encoding, slice_of(""), event->code, event_name_keep, room);
 }

@@ -34,7 +34,7 @@ static const struct event_term *event_term_find(struct slice name)
 }
 
 /* Events of AMD have four more bits, at bit 32. */
-static int event_term_add(enum pfm_encoding encoding, const struct event_term *t, uint64_t v,
+static int event_term_add(enum arch_encoding encoding, const struct event_term *t, uint64_t v,
 	struct event_code *c, struct err *e)
 {
 	if (t->extra) {
@@ -42,7 +42,7 @@ static int event_term_add(enum pfm_encoding encoding, const struct event_term *t
 		c->extra = v;
 	} else if (t->shift || v <= 0xff) {
 		c->code |= v << t->shift;
-	} else if (encoding == PFM_ENCODING_AMD) {
+	} else if (encoding == ARCH_AMD) {
 		c->code |= (v & 0xff) | (v & 0xf00) << 24;
 	} else {
 		return err_set(e, ERANGE, "event: an event of this CPU has 8 bits");
@@ -51,7 +51,7 @@ static int event_term_add(enum pfm_encoding encoding, const struct event_term *t
 }
 
 static int event_term_parse(
-	enum pfm_encoding encoding, struct slice text, struct event_code *c, struct err *e)
+	enum arch_encoding encoding, struct slice text, struct event_code *c, struct err *e)
 {
 	struct slice value = text, name = slice_cut(&value, '=');
 	const struct event_term *t = event_term_find(name);
@@ -69,7 +69,7 @@ static int event_term_parse(
 }
 
 int event_terms_parse(
-	enum pfm_encoding encoding, struct slice text, struct event_code *c, struct err *e)
+	enum arch_encoding encoding, struct slice text, struct event_code *c, struct err *e)
 {
 	struct slice rest = text, first = slice_cut(&rest, ',');
 	int rc;

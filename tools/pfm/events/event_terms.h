@@ -9,7 +9,7 @@
 /* Parses a list of terms. Returns 1 if @text does not begin with a term. -EINVAL: a part is no
  * term; -ERANGE: a number. */
 int event_terms_parse(
-	enum pfm_encoding encoding, struct slice text, struct event_code *c, struct err *e);
+	enum arch_encoding encoding, struct slice text, struct event_code *c, struct err *e);
 
 /* Cuts the first event off a list. Commas between terms, as in PMU/TERM,TERM/, do not end it. */
 struct slice event_terms_cut(struct slice *list);

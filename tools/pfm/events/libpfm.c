@@ -54,11 +54,11 @@ const char *libpfm_version(void)
 	return version;
 }
 
-static bool libpfm_fits(enum pfm_encoding encoding, const char *qualified)
+static bool libpfm_fits(enum arch_encoding encoding, const char *qualified)
 {
 	bool amd = strncmp(qualified, "amd64", 5) == 0;
 
-	return encoding == PFM_ENCODING_NONE || amd == (encoding == PFM_ENCODING_AMD);
+	return encoding == ARCH_NONE || amd == (encoding == ARCH_AMD);
 }
 
 /*
@@ -105,7 +105,7 @@ static int libpfm_refuse(int rc, const char *name, struct err *e)
 	return err_set(e, EINVAL, "%s: libpfm4: %s", name, pfm_strerror(rc));
 }
 
-static int libpfm_take(enum pfm_encoding encoding, const pfm_pmu_encode_arg_t *arg,
+static int libpfm_take(enum arch_encoding encoding, const pfm_pmu_encode_arg_t *arg,
 	const char *qualified, struct event_code *c, struct err *e)
 {
 	if (!libpfm_fits(encoding, qualified))
@@ -122,7 +122,7 @@ static int libpfm_take(enum pfm_encoding encoding, const pfm_pmu_encode_arg_t *a
 }
 
 int libpfm_encode(
-	enum pfm_encoding encoding, struct slice name, struct event_code *c, struct err *e)
+	enum arch_encoding encoding, struct slice name, struct event_code *c, struct err *e)
 {
 	CLEANUP_FREE char *qualified = NULL;
 	char text[EVENT_NAME + EVENT_SOURCE];
@@ -224,7 +224,7 @@ void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, 
 struct libpfm_of_code {
 	libpfm_each_fn *each;
 	void *arg;
-	enum pfm_encoding encoding;
+	enum arch_encoding encoding;
 	uint64_t code;
 };
 
@@ -245,7 +245,7 @@ static void libpfm_pass_umasks(void *arg, const pfm_event_info_t *event, const c
 		libpfm_pass_of_code(arg, name, event->desc);
 }
 
-void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+void libpfm_each_of_code(enum arch_encoding encoding, struct slice pmu, uint64_t code,
 	libpfm_each_fn *each, void *arg)
 {
 	struct libpfm_of_code to = {each, arg, encoding, code};

@@ -20,7 +20,7 @@ const char *libpfm_version(void);
  * another vendor.
  */
 int libpfm_encode(
-	enum pfm_encoding encoding, struct slice name, struct event_code *c, struct err *e);
+	enum arch_encoding encoding, struct slice name, struct event_code *c, struct err *e);
 
 /* Offers the event names of @name's PMU, or of the machine's if it has none. */
 void libpfm_offer(struct slice name, struct nearest *near);
@@ -31,7 +31,7 @@ typedef void libpfm_each_fn(void *arg, const char *name, const char *desc);
 void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, void *arg);
 
 /* Calls @each with each event and unit mask whose code is @code. */
-void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+void libpfm_each_of_code(enum arch_encoding encoding, struct slice pmu, uint64_t code,
 	libpfm_each_fn *each, void *arg);
 
 #endif

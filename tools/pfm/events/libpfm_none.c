@@ -10,7 +10,7 @@ const char *libpfm_version(void)
 }
 
 int libpfm_encode(
-	enum pfm_encoding encoding, struct slice name, struct event_code *c, struct err *e)
+	enum arch_encoding encoding, struct slice name, struct event_code *c, struct err *e)
 {
 	(void)encoding;
 	(void)c;
@@ -29,7 +29,7 @@ void libpfm_each(struct slice pmu, libpfm_each_fn *each, libpfm_each_fn *umask, 
 	(void)pmu, (void)each, (void)umask, (void)arg;
 }
 
-void libpfm_each_of_code(enum pfm_encoding encoding, struct slice pmu, uint64_t code,
+void libpfm_each_of_code(enum arch_encoding encoding, struct slice pmu, uint64_t code,
 	libpfm_each_fn *each, void *arg)
 {
 	(void)encoding, (void)pmu, (void)code, (void)each, (void)arg;

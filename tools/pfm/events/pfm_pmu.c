@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "tools/pfm/events/arch_events.h"
 
 enum {
 	MSR_FIXED_CTR0 = 0x309,
@@ -214,7 +213,28 @@ static void pmu_copy(char *to, size_t room, struct slice s)
 	snprintf(to, room, "%.*s", (int)(s.n < room ? s.n : room - 1), s.p);
 }
 
-/* Parses NAME PMC-VALUE DESCRIPTION. */
+static int pmu_add_arch_events(struct pfm_pmu *pmu, struct err *e)
+{
+	const struct arch_event *a;
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && (a = arch_event_at(i)); i++) {
+		struct event_row row = {.code = a->code,
+			.counters = EVENT_ANY_COUNTER,
+			.source = "architectural",
+			.active = true};
+
+		if (a->encoding != pmu->cpu.encoding)
+			continue;
+		snprintf(row.name, sizeof(row.name), "%s", a->name);
+		snprintf(row.desc, sizeof(row.desc), "%s", a->desc);
+		rc = event_table_add(&pmu->events, &row, e);
+	}
+	return rc;
+}
+
+/* Parses NAME PMC-VALUE DESCRIPTION. Skips architectural events, which pmu_add_arch_events() adds:
+ * a tree has only those that any counter counts. */
 static int pmu_parse_event(struct pfm_pmu *pmu, struct slice line, struct err *e)
 {
 	struct event_row row = {.counters = EVENT_ANY_COUNTER, .source = "tree", .active = true};
@@ -227,6 +247,8 @@ static int pmu_parse_event(struct pfm_pmu *pmu, struct slice line, struct err *e
 	rc = num_u64(slice_word(&line), &row.code, e);
 	if (rc < 0)
 		return rc;
+	if (arch_event_named(pmu->cpu.encoding, name))
+		return 0;
 	row.code &= ~PFM_SEL_STATE;
 	pmu_copy(row.name, sizeof(row.name), name);
 	pmu_copy(row.desc, sizeof(row.desc), slice_trim(line));
@@ -247,17 +269,17 @@ static struct slice pmu_first_line(struct slice text)
 }
 
 /* The encoding by the PMU's name or title; with the perf backend, that of the machine's PMU. */
-static enum pfm_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
+static enum arch_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
 {
 	if (strcmp(pmu->name, "p6") == 0 || strcmp(pmu->name, "pentium_m") == 0)
-		return PFM_ENCODING_P6;
+		return ARCH_P6;
 	if (strncmp(pmu->name, "intel_arch_v", 12) == 0 ||
 		strncmp(pmu->model, "Intel architectural", 19) == 0)
-		return PFM_ENCODING_INTEL;
+		return ARCH_INTEL;
 	if (strncmp(pmu->name, "amd64", 5) == 0 || strncmp(pmu->model, "AMD64", 5) == 0)
-		return PFM_ENCODING_AMD;
+		return ARCH_AMD;
 	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding
-								    : PFM_ENCODING_NONE;
+								    : ARCH_NONE;
 }
 
 static void pmu_set_cpu(struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
@@ -304,7 +326,7 @@ int pfm_pmu_parse(const struct pfm_pmu_text *text, const struct pfm_cpu *cpu, st
 	if (rc == 0)
 		rc = pmu_parse_events(pmu, text->events, e);
 	if (rc == 0)
-		rc = arch_events_add(pmu->cpu.encoding, &pmu->events, e);
+		rc = pmu_add_arch_events(pmu, e);
 	if (rc < 0)
 		pfm_pmu_free(pmu);
 	return rc;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arch_events.h"
 #include "base/err.h"
 #include "base/slice.h"
 #include "tools/pfm/events/event_table.h"
@@ -44,17 +45,9 @@ enum {
 #define PFM_CCCR_LEAST_MAX  16 /* the greatest number of events that is more than a threshold */
 #define PFM_CCCR_EDGE       (1ULL << 24)
 
-/* The encodings that event names have. A PMU of unknown encoding takes only codes. */
-enum pfm_encoding {
-	PFM_ENCODING_NONE,
-	PFM_ENCODING_P6,    /* Intel before architectural performance monitoring */
-	PFM_ENCODING_INTEL, /* with the architectural events */
-	PFM_ENCODING_AMD,
-};
-
 /* The machine's CPU, as CPUID describes it; family -1: unknown, as for a simulated PMU. */
 struct pfm_cpu {
-	enum pfm_encoding encoding;
+	enum arch_encoding encoding;
 	int family, model;
 	bool kernel_pmu; /* the kernel counts hardware events; matters for the perf backend */
 };
