@@ -20,6 +20,8 @@
  */
 int command_parse_ctl(struct slice text, struct command *cmd, struct err *e);
 void command_print_ctl(const struct command *cmd, struct text *out);
+/* Prints the commands as a member of an object in JSON. */
+void command_describe_ctl(struct text *out);
 
 /* pmc/N of PMC @num: the value, or the name of an event that @pmu lists, perhaps with its levels:
  * "page-faults:u". */

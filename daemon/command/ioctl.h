@@ -11,6 +11,7 @@
 #define COMMAND_IOCTL_H
 
 #include "base/slice.h"
+#include "base/text.h"
 #include "daemon/core/request.h"
 
 struct packet_kind;
@@ -60,5 +61,8 @@ void packet_take(struct packet *p, const struct command *cmd, int rc, struct err
 
 /* The bytes to return, also after an error; empty if nothing changed. */
 struct slice packet_answer(const struct packet *p);
+
+/* Prints the ioctls as a member of an object in JSON. */
+void packet_describe_kinds(struct text *out);
 
 #endif

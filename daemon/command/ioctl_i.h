@@ -25,6 +25,8 @@ struct packet_kind {
 	/* Changes something: the file must be open for writing. */
 	bool writes;
 	enum cmd_verb verb;
+	/* Its macro, and the tag of its structure or NULL, for packet_describe_kinds(). */
+	const char *name, *type;
 	/* Turns structure @i into @cmd. NULL: there are no arguments. */
 	int (*decode)(const struct packet *p, unsigned i, struct command *cmd, struct err *e);
 	/* Turns the result into structure @i. NULL: only flags are returned. */

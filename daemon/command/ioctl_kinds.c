@@ -440,8 +440,9 @@ static void ioctl_encode_setup(struct packet *p, unsigned i, const struct comman
 
 enum { SIZE_BITS = _IOC_SIZEMASK << _IOC_SIZESHIFT };
 #define NR(cmd)               ((unsigned)(cmd) & ~(unsigned)SIZE_BITS)
-#define KIND(cmd, type, what) .nr = NR(cmd), .size = sizeof(struct type), .verb = what
-#define BARE(cmd, what)       .nr = NR(cmd), .verb = what, .writes = true
+#define KIND(cmd, tag, what)                                                                       \
+	.nr = NR(cmd), .size = sizeof(struct tag), .verb = what, .name = #cmd, .type = #tag
+#define BARE(cmd, what) .nr = NR(cmd), .verb = what, .writes = true, .name = #cmd
 
 static const struct packet_kind ioctl_kinds[] = {
 	{KIND(PFM_IOC_READ_PMDS, pfm_ioc_pmd, CMD_READ), .shape = PACKET_REGS,
@@ -484,4 +485,23 @@ const struct packet_kind *ioctl_find_kind(unsigned nr)
 		if (k->nr == NR(nr))
 			return k;
 	return NULL;
+}
+
+void packet_describe_kinds(struct text *out)
+{
+	static const char *const shapes[] = {[PACKET_ONE] = "one",
+		[PACKET_TAILED] = "tailed",
+		[PACKET_REGS] = "vector",
+		[PACKET_SETS] = "vector"};
+
+	text_printf(out, "\"ioctls\":[");
+	for (const struct packet_kind *k = ioctl_kinds; k < ioctl_kinds + NKINDS; k++) {
+		text_printf(out, "%s\n{\"name\":\"%s\",\"number\":%u", k == ioctl_kinds ? "" : ",",
+			k->name, k->nr | (unsigned)k->size << _IOC_SIZESHIFT);
+		if (k->type)
+			text_printf(out, ",\"struct\":\"%s\",\"shape\":\"%s\"", k->type,
+				shapes[k->shape]);
+		text_printf(out, ",\"writes\":%s}", k->writes ? "true" : "false");
+	}
+	text_printf(out, "\n]");
 }

@@ -241,6 +241,36 @@ int command_parse_ctl(struct slice text, struct command *cmd, struct err *e)
 	return v->verb == CMD_LOAD ? ctl_check_load(cmd, given, e) : 0;
 }
 
+static void ctl_describe_args(const struct ctl_verb *v, struct text *out)
+{
+	static const char *const kinds[] = {
+		[NUMBER] = "number", [WORD] = "word", [LIST] = "list", [CHOICE] = "choice"};
+	const char *comma = "";
+
+	for (const struct ctl_arg *a = ctl_args; a < ctl_args + NARGS; a++) {
+		if (!(v->takes & a->bit))
+			continue;
+		text_printf(out, "%s{\"name\":\"%s\",\"kind\":\"%s\"%s", comma, a->name,
+			kinds[a->kind], v->needs & a->bit ? ",\"required\":true" : "");
+		if (a->kind == NUMBER)
+			text_printf(out, ",\"max\":%llu", (unsigned long long)a->max);
+		text_printf(out, "}");
+		comma = ",";
+	}
+}
+
+void command_describe_ctl(struct text *out)
+{
+	text_printf(out, "\"commands\":[");
+	for (unsigned i = 0; i < NVERBS; i++) {
+		text_printf(out, "%s\n{\"name\":\"%s\",\"args\":[", i ? "," : "",
+			ctl_verbs[i].name);
+		ctl_describe_args(&ctl_verbs[i], out);
+		text_printf(out, "]}");
+	}
+	text_printf(out, "\n]");
+}
+
 static void ctl_print_task_args(const struct command *cmd, struct text *out)
 {
 	if (cmd->load.follow)

@@ -220,6 +220,29 @@ struct pfm_ioc_signal {
  * written, get their long reset values. */
 #define PFM_IOC_READ_RESET_PMDS _IOWR('p', 0xcf, struct pfm_ioc_pmd) /* [] 6.2.2 */
 
+/*
+ * The same as plain numbers, for languages without these macros: on processors whose ioctls are
+ * those of asm-generic/ioctl.h, as x86 and ARM. Bits 29:16 are the size of one structure. For a
+ * vector of n elements, or b bytes after the structure, add (n - 1) * size or b to it.
+ */
+#define PFM_IOC_NUMBER_WRITE_PMCS      0xc03070c0U
+#define PFM_IOC_NUMBER_WRITE_PMDS      0xc0b070c1U
+#define PFM_IOC_NUMBER_READ_PMDS       0xc0b070c2U
+#define PFM_IOC_NUMBER_LOAD            0xc02070c3U
+#define PFM_IOC_NUMBER_START           0x70c4U
+#define PFM_IOC_NUMBER_START_SET       0x402070c4U
+#define PFM_IOC_NUMBER_STOP            0x70c5U
+#define PFM_IOC_NUMBER_RESTART         0x70c6U
+#define PFM_IOC_NUMBER_CREATE_EVTSETS  0xc04070c7U
+#define PFM_IOC_NUMBER_GETINFO_EVTSETS 0xc0c870c8U
+#define PFM_IOC_NUMBER_DELETE_EVTSETS  0xc04070c9U
+#define PFM_IOC_NUMBER_UNLOAD          0x70caU
+#define PFM_IOC_NUMBER_SETUP           0xc08070cbU
+#define PFM_IOC_NUMBER_SIGNAL          0x402070ccU
+#define PFM_IOC_NUMBER_WRITE_PMCS_V06  0xc0b070cdU
+#define PFM_IOC_NUMBER_INFO            0xc02070ceU
+#define PFM_IOC_NUMBER_READ_RESET_PMDS 0xc0b070cfU
+
 /* The command for a vector of @n elements, at most PFM_IOC_SIZE_MAX bytes together. */
 #define PFM_IOC_VECTOR(cmd, n)                                                                     \
 	_IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), _IOC_SIZE(cmd) * (unsigned)(n))

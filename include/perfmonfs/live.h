@@ -112,8 +112,10 @@ static inline struct pfm_live_count pfm_live_read_once(
 	const uint8_t rdpmc =
 		here & PFM_LIVE_PERMITTED ? PFM_LIVE_RDPMC | PFM_LIVE_MAPPED : PFM_LIVE_RDPMC;
 	const struct pfm_live_pmd *p = &page->pmd[i];
-	struct pfm_live_count c = {.count = __atomic_load_n(&p->value, __ATOMIC_ACQUIRE)};
+	struct pfm_live_count c;
 
+	c.count = __atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+	c.time = 0;
 	c.flags = __atomic_load_n(&p->flags, __ATOMIC_ACQUIRE);
 	if ((c.flags & PFM_LIVE_COUNTS) && __atomic_load_n(&page->active, __ATOMIC_ACQUIRE)) {
 		if (here && (c.flags & rdpmc))

@@ -42,7 +42,7 @@ struct pfm_msg {
 	uint16_t set;  /* active event set */
 	uint16_t cpu;
 	uint32_t tid; /* thread */
-	union {
+	__extension__ union {
 		uint64_t ip;
 		uint64_t count; /* lost messages, in PFM_MSG_LOST */
 	};

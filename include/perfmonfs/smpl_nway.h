@@ -71,7 +71,9 @@ typedef struct pfm_nway_smpl_hdr {
 	uint32_t hdr_reserved1;
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
+#ifndef __cplusplus /* C++ has no arrays without a length. */
 	pfm_nway_smpl_part_t hdr_parts[];
+#endif
 } pfm_nway_smpl_hdr_t;
 
 #endif

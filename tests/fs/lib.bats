@@ -314,6 +314,36 @@ compiles() {
 	done
 }
 
+# alone HEADER STANDARD: the header compiles as the only one, for one of the versions that it may have
+alone() {
+	local version compiler=(cc -x c)
+
+	[[ $2 != c++* ]] || compiler=(c++ -x c++)
+	for version in 281 202 200 6 2008; do
+		echo "#include <$1>" | "${compiler[@]}" -std="$2" -I"$INCLUDE" -DPERFMON_ABI=$version -Wall -Wextra \
+			-Wpedantic -Werror -fsyntax-only - 2>"$BATS_TEST_TMPDIR/why" && return 0
+	done
+	cat "$BATS_TEST_TMPDIR/why"
+	return 1
+}
+
+@test "headers: each that is installed, alone, in C of 1999 and 2011 and in C++17, pedantically" {
+	command -v cc >/dev/null || skip "needs a C compiler"
+	local header standard headers standards=(c99 c11)
+
+	! command -v c++ >/dev/null || standards+=(c++17)
+	headers=$(grep -oE 'include/perfmon(fs)?/[a-z_0-9]+[.]h' "$BUILD/meson-info/intro-installed.json" | sort -u)
+	[ "$(wc -l <<<"$headers")" -ge 27 ]
+	for header in $headers; do
+		for standard in "${standards[@]}"; do
+			alone "${header#include/}" "$standard" || {
+				echo "$header, $standard"
+				return 1
+			}
+		done
+	done
+}
+
 @test "a source may keep its own things called read" {
 	command -v cc >/dev/null || skip "needs a C compiler"
 	local version number

@@ -23,39 +23,10 @@ static const struct row_table *table(void)
 	return &t;
 }
 
-static const struct row *row_of_dir(enum dir d)
-{
-	const struct row *r = table()->row;
-
-	while (r->is != d)
-		r++;
-	return r;
-}
-
-/* Members of directories by the names that the document gives them. */
-static void print_path(const struct row *r, struct text *out)
-{
-	static const char *const member[] = {[DIR_CTXS] = "NAME",
-		[DIR_PMU] = "TYPE",
-		[DIR_CHILDREN] = "TID",
-		[DIR_SETS] = "ID",
-		[DIR_PMCS] = "N",
-		[DIR_PMDS] = "N",
-		[DIR_SYS_FORMATS] = "NAME",
-		[DIR_SYS_DESC] = "REG"};
-
-	if (r->in == DIR_NONE)
-		return;
-	print_path(row_of_dir(r->in), out);
-	text_printf(out, "/%s", r->name ? r->name : r->virtual ? "V" : member[r->in]);
-}
-
 static void read_table(struct text *out)
 {
 	for (const struct row *r = table()->row; r < table()->row + table()->n; r++) {
-		print_path(r, out);
-		if (r->in == DIR_NONE)
-			text_printf(out, "/");
+		rows_print_path(table(), r, out);
 		text_printf(out, " %04o\n", (unsigned)(r->mode & 07777));
 	}
 }

@@ -18,7 +18,7 @@
 static void root_show_version(const struct call *call, struct text *out)
 {
 	(void)call;
-	text_printf(out, "perfmonfs %s interface 3\n", PERFMONFS_VERSION);
+	text_printf(out, "perfmonfs %s interface %d\n", PERFMONFS_VERSION, ROWS_INTERFACE);
 }
 
 static void root_show_last_error(const struct call *call, struct text *out)

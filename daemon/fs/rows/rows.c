@@ -26,6 +26,39 @@ static const struct row *const rows_lists[] = {
 	rows_register,
 };
 
+static const struct row *rows_of_dir(const struct row_table *table, enum dir d)
+{
+	const struct row *r = table->row;
+
+	while (r->is != d)
+		r++;
+	return r;
+}
+
+static void rows_print_parts(const struct row_table *table, const struct row *r, struct text *out)
+{
+	static const char *const member[DIR_KINDS] = {[DIR_CTXS] = "NAME",
+		[DIR_PMU] = "TYPE",
+		[DIR_CHILDREN] = "TID",
+		[DIR_SETS] = "ID",
+		[DIR_PMCS] = "N",
+		[DIR_PMDS] = "N",
+		[DIR_SYS_FORMATS] = "NAME",
+		[DIR_SYS_DESC] = "REG"};
+
+	if (r->in == DIR_NONE)
+		return;
+	rows_print_parts(table, rows_of_dir(table, r->in), out);
+	text_printf(out, "/%s", r->name ? r->name : r->virtual ? "V" : member[r->in]);
+}
+
+void rows_print_path(const struct row_table *table, const struct row *r, struct text *out)
+{
+	rows_print_parts(table, r, out);
+	if (r->in == DIR_NONE)
+		text_printf(out, "/");
+}
+
 void rows_collect(struct row_table *table)
 {
 	table->n = 0;
