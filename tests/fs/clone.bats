@@ -128,6 +128,34 @@ text_of() {
 	as nobody probe ok write - <<<"stop"
 }
 
+# buffer_of_text passed|fed: the files format and buffer serve a clone that SETUP has not set up
+buffer_of_text() {
+	exec 9<>"$MNT/clone"
+	read -r -u9 _ C
+	C=$MNT/$C
+	put ok "$C/format" "default size=8192"
+	put ok "$C/pmc/0" $USER
+	put ok "$C/pmd/0" "-2000000 short=-2000000"
+	ctl "load cpu=1"
+	ctl start
+	advance 5000000
+	ctl stop
+	[ "$(stat -c %s "$C/buffer")" = 8192 ]
+	[ "$(stat -Lc %s "/proc/$$/fd/9")" = 4096 ]
+	run -0 bounded fsprobe pread "$C/buffer" 8 0
+	is 0500000000000000
+	exec 9>&-
+	until_ok no_contexts
+}
+
+@test "as text: a context with a sampling buffer" {
+	both buffer_of_text
+	# A format by SETUP replaces the other, and stays.
+	clone rw sh "echo hist >$MNT/ctx/2/format; cat $MNT/ctx/2/format" setup 0 default 8192 \
+		sh "cat $MNT/ctx/2/format; (echo hist >$MNT/ctx/2/format) 2>&- || echo refused; cat $MNT/ctx/2/buffer 2>&- || echo none"
+	lines "hist size=65536" "8192 2" "default size=8192" refused none
+}
+
 @test "as text, and by ioctls" {
 	serve --backend=sim
 	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000")

@@ -17,6 +17,9 @@ struct smpl {
 	uint64_t memlock;
 	/* fmt_exit() is due. */
 	bool begun;
+	/* Chosen by PFM_IOC_SETUP: the buffer is mapped from the open clone, not from the file
+	 * buffer. */
+	bool in_clone;
 	/* The buffer; NULL if the format has none. */
 	struct shared *mem;
 	/* Charged to the context's owner: everything except the buffer, including the messages that
@@ -28,6 +31,11 @@ struct smpl {
 static inline struct shared *smpl_memory(const struct fs_context *ctx)
 {
 	return ctx->smpl ? ctx->smpl->mem : NULL;
+}
+
+static inline bool smpl_is_in_clone(const struct fs_context *ctx)
+{
+	return ctx->smpl && ctx->smpl->in_clone;
 }
 
 /* Makes the format that @text requests, for the call's context, which does not use it yet. */

@@ -165,7 +165,9 @@ static size_t clone_size(const struct call *call)
 		return NODE_TEXT_SIZE;
 	if (f && f->shared)
 		region = f->shared;
-	s = f && f->shown ? f->shown : smpl_memory(call->ctx);
+	s = f && f->shown ? f->shown : NULL;
+	if (!s && smpl_is_in_clone(call->ctx))
+		s = smpl_memory(call->ctx);
 	if (region && region->length)
 		return region->length;
 	return s ? s->size : NODE_TEXT_SIZE;
@@ -241,6 +243,7 @@ static int clone_set_up(struct call *call, struct command *cmd, struct err *e)
 			e, EBUSY, "this clone has a buffer or live pages already: open another");
 	if (smpl_choose(call, cmd->setup.flags, format, arg, &s, e) < 0)
 		return -e->no;
+	s->in_clone = true;
 	if (s->mem)
 		rc = region ? shared_attach_region(s->mem, region, e) : shared_use_sync(s->mem, e);
 	if (rc < 0)

@@ -56,8 +56,9 @@ static int smpl_store_format(struct call *call, struct slice text, struct err *e
 	struct smpl *s;
 	int rc;
 
-	if (call->ctx->id.number)
-		return err_set(e, EBUSY, "the format of a clone is chosen by PFM_IOC_SETUP alone");
+	if (smpl_is_in_clone(call->ctx))
+		return err_set(
+			e, EBUSY, "PFM_IOC_SETUP has chosen the format of this clone: use that");
 	rc = smpl_new(call, slice_trim(text), &s, e);
 	if (rc < 0)
 		return rc;
@@ -71,8 +72,9 @@ static struct shared *smpl_buffer(const struct call *call, struct err *e)
 
 	if (!s) {
 		err_set(e, ENODEV, "there is no buffer: write a format that has one to 'format'");
-	} else if (call->ctx->id.number) {
-		err_set(e, ENODEV, "the buffer of a clone is mapped of that alone");
+	} else if (smpl_is_in_clone(call->ctx)) {
+		err_set(e, ENODEV,
+			"PFM_IOC_SETUP has made this buffer: map it from the open clone");
 		s = NULL;
 	}
 	return s;
