@@ -14,9 +14,9 @@
 The module reads and writes files of the mount, which fs-layout.md describes. Any file can be read and
 written by its name: mount.read("metrics/node.prom"). It requires Python 3.9.
 
-Errors are OSError with the daemon's errno. The text is the daemon's sentence from last_error, which
-says what to do next, or else that of the errno. Use a context in one thread at a time: an error in
-another thread replaces last_error.
+Errors are OSError with the daemon's errno. The text is the daemon's sentence, which says what to do
+next, or else that of the errno. The sentence of a failed write is its own. That of a failed read is
+in last_error, where an error in another thread replaces it.
 
 After fork, parent and child have the same contexts. Only the process that created a context removes
 it.

@@ -39,6 +39,15 @@ class Directory:
             sentence = error.strerror or ""
         return OSError(error.errno, sentence, path)
 
+    def _sentence_of_write(self, error: OSError, path: str, fd: int) -> OSError:
+        """Returns the same error with the sentence of the failed write to fd, which no other thread
+        replaces."""
+        try:
+            sentence = os.pread(fd, 4096, 1).decode().strip()  # at 0 it is the file's text
+        except OSError:
+            sentence = ""  # the context was removed
+        return OSError(error.errno, sentence or error.strerror or "", path)
+
     def _explain(self, error: OSError, path: str) -> OSError:
         """Returns the error of a path with its sentence, if it has one."""
         if error.errno not in _KERNEL:
@@ -86,8 +95,13 @@ class Directory:
     def write(self, name: str, text: str) -> None:
         """Writes a file with one write(2), which is one command."""
         path = os.path.join(self.path, name)
-        fd = self._open(name, os.O_WRONLY)
+        fd = self._open(name, os.O_RDWR)
         try:
-            self._call(path, os.write, fd, text.encode())
+            os.write(fd, text.encode())
+        except OSError as error:
+            explained = self._sentence_of_write(error, path, fd)
+        else:
+            return
         finally:
             os.close(fd)
+        raise explained

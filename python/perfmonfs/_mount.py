@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import itertools
 import os
-import struct
 from typing import Optional, Union
 
 from ._context import Context
@@ -85,11 +83,6 @@ class Config(Directory):
         self.write(key, str(value))
 
 
-# perfmonfs/ioctl.h
-_INFO = struct.Struct("=Q24x")
-_IOC_INFO = 3 << 30 | _INFO.size << 16 | ord("p") << 8 | 0xce
-
-
 class Mount(Directory):
     """A mount of perfmonfs. Without a path, find_mount() finds it."""
 
@@ -110,14 +103,14 @@ class Mount(Directory):
         return Context(path, created=True)
 
     def clone(self) -> Context:
-        """Creates a context that ends with the program, even if it is killed. It has no buffer."""
+        """Creates a context that ends with the program, even if it is killed."""
         fd = self._open("clone", os.O_RDWR)
         try:
-            number = _INFO.unpack(fcntl.ioctl(fd, _IOC_INFO, bytes(_INFO.size)))[0]
+            _, path = os.read(fd, 256).decode().split()
         except BaseException:
             os.close(fd)
             raise
-        return Context(os.path.join(self.path, "ctx", str(number)), created=True, clone=fd)
+        return Context(os.path.join(self.path, path), created=True, clone=fd)
 
     def contexts(self) -> list[Context]:
         """Returns the existing contexts, of all users; close() does not remove them."""

@@ -211,10 +211,12 @@ class Lifetimes(Case):
     def test_clone(self):
         with self.mount.clone() as ctx:
             ctx.pmc[0] = USER
+            ctx.pmd.write(0, -2000000, short=-2000000)
+            ctx.format = "hist"
             ctx.load(cpu=2)
             ctx.start()
             self.advance(MS)
-            self.assertEqual(ctx.pmd[0], 2000000)
+            self.assertEqual(sum(entry.weight for entry in ctx.samples().entries), 1)
             self.assertTrue(os.path.isdir(ctx.path))
         self.assertFalse(os.path.exists(ctx.path))
 
@@ -272,6 +274,25 @@ class Errors(Case):
         error = self.assertErrno("ENOENT", ctx.start)
         self.assertIn(os.path.basename(ctx.path), error.strerror)
         self.assertEqual(error.strerror, self.mount.last_error)
+
+    def test_the_sentence_is_that_of_the_thread(self):
+        ctx = self.context()
+        wrong = []
+
+        def fail(command):
+            for _ in range(200):
+                try:
+                    ctx.ctl(command)
+                except OSError as error:
+                    if command not in error.strerror:
+                        wrong.append(error)
+
+        threads = [threading.Thread(target=fail, args=("wrong%d" % n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
     def test_a_sentence_of_something_else_is_not_told(self):
         ctx = self.context()
