@@ -72,6 +72,45 @@ no_buffer() {
 	is 0
 }
 
+sizes_of() {
+	new sized
+	run -0 bounded python3 - "$C" <<-'END'
+		import mmap, os, sys
+		context = sys.argv[1]
+		def format(text):
+		    with open(context + "/format", "w") as f:
+		        f.write(text)
+		def use():
+		    fd = os.open(context + "/buffer", os.O_RDONLY)
+		    return fd, mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+		def show(*buffers):
+		    print(*[(os.fstat(fd).st_size, len(m), int.from_bytes(m[24:32], "little")) for fd, m in buffers],
+		          os.path.exists(context) and os.stat(context + "/buffer").st_size)
+		format("default size=70000")
+		first = use()
+		format("default size=8000")
+		second = use()
+		show(first, second)
+		format("none")
+		show(first, second)
+		os.rmdir(context)
+		show(first, second)
+		second[1].close()
+		try:
+		    mmap.mmap(first[0], 70001, prot=mmap.PROT_READ)
+		except ValueError:
+		    print("beyond the end")
+	END
+	is "(70000, 70000, 70000) (8000, 8000, 8000) 8000
+(70000, 70000, 70000) (8000, 8000, 8000) 0
+(70000, 70000, 70000) (8000, 8000, 8000) False
+beyond the end"
+}
+
+@test "a map of the file's size is the whole buffer, also of one that has been replaced" {
+	both sizes_of
+}
+
 @test "no format, no buffer" {
 	both no_buffer
 }

@@ -289,7 +289,7 @@ buffer_of_text() {
 
 	clone rwn "${armed[@]}" msg 63 msg 64 poll 0 sh "$advance" poll 1000 msg 63 msg 100 msg 128 \
 		msg 64 poll 0 restart restart sh "$advance" msg 64
-	lines "0 1" ok ok ok ok EINVAL EAGAIN none in EINVAL EINVAL "64 bytes type 1" EAGAIN none ok \
+	lines "0 1" ok ok ok ok EINVAL EAGAIN none in EINVAL "64 bytes type 1" EAGAIN EAGAIN none ok \
 		EBUSY "64 bytes type 1"
 	clone rw "${armed[@]}" interrupt 50 sh "(sleep 0.1; $advance) 3>&- &" msg 64 \
 		sh "rmdir $MNT/ctx/2" poll 0 msg 64

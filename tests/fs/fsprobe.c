@@ -230,6 +230,7 @@ static int probe_interrupt(char **arg)
 		return misuse("MS is a number up to 10000");
 	timer.it_value.tv_sec = (time_t)(ms / 1000);
 	timer.it_value.tv_usec = (suseconds_t)(ms % 1000 * 1000);
+	timer.it_interval = timer.it_value; /* the first signal may come before the read */
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	return probe_read((char *[]){arg[0], arg[1], (char[]){"rdonly"}});

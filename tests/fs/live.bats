@@ -262,6 +262,19 @@ clock_on() {
 	done
 }
 
+@test "a map of the file's size is the page" {
+	serve --backend=sim
+	needs_passthrough
+	new sized
+	run -0 bounded python3 - "$C/set/0/live" <<-'END'
+		import mmap, os, sys
+		fd = os.open(sys.argv[1], os.O_RDONLY)
+		page = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+		print(os.fstat(fd).st_size, len(page), int.from_bytes(page[4:8], "little"))
+	END
+	is "4096 4096 1"
+}
+
 @test "read-only, for root too; 0400" {
 	serve --backend=sim
 	new mode

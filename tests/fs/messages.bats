@@ -140,11 +140,12 @@ setup() {
 	sentence "$C/last_error" bogus
 	overflow
 	overflow_again 2
-	for size in 63 65; do
+	for size in 1 63; do
 		probe EINVAL read "$C/msg" $size rdonly
 		sentence "$C/last_error" "$size"
 	done
-	probe "$RECORD$RECORD" read "$C/msg" 128 rdonly
+	probe "$RECORD" read "$C/msg" 65 rdonly
+	probe "$RECORD" read "$C/msg" 127 rdonly
 	# It is one queue of both files.
 	read -r line <"$C/events"
 	[ "$line" = "$LINE" ]

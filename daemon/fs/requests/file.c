@@ -63,6 +63,22 @@ struct file *file_new(struct call *call, struct err *e)
 	return f;
 }
 
+int file_open_memory(struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e)
+{
+	if (shared_open(s, ino, e) < 0)
+		return -e->no;
+	f->shared = s;
+	hash_add(&fs->memory_files, &f->memory_link, ino);
+	return 0;
+}
+
+struct file *file_find_memory(const struct fs *fs, fuse_ino_t ino)
+{
+	struct hash_node *node = hash_find(&fs->memory_files, ino);
+
+	return node ? container_of(node, struct file, memory_link) : NULL;
+}
+
 int file_keep(struct file *f, struct text *text, struct err *e)
 {
 	struct text old;
@@ -113,6 +129,8 @@ void file_destroy(struct file *f)
 		f->node.row->release(f);
 	if (f->shown)
 		shared_close(f->shown);
+	if (f->shared && f->node.row->memory)
+		hash_remove(&fs_of(f->ctx)->memory_files, &f->memory_link);
 	if (f->shared)
 		shared_close(f->shared);
 	context_unref(f->ctx);

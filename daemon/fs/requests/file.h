@@ -25,6 +25,8 @@ struct file {
 	int access;
 	/* The memory of an open memory file: the file itself, or what can be mapped of it. */
 	struct shared *shared;
+	/* Link in fs.memory_files, if row.memory. */
+	struct hash_node memory_link;
 	/* The open buffer of a clone that is synced to the clone's mappings. */
 	struct shared *shown;
 	/* Link in fs.files. */
@@ -64,6 +66,11 @@ struct file *file_new(struct call *call, struct err *e);
 void file_destroy(struct file *f);
 /* Frees the files that the kernel has not released because the mount went away first. */
 void files_free(struct fs *fs);
+
+/* Takes a reference to @s, which is the open file @f. ENOMEM. */
+int file_open_memory(struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e);
+/* An open file that is memory; NULL if there is none. */
+struct file *file_find_memory(const struct fs *fs, fuse_ino_t ino);
 
 /* Swaps the snapshot with @text, for which the file is charged. ENOMEM: neither has changed. Any
  * thread. */

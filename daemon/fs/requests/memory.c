@@ -41,9 +41,8 @@ int memory_open(struct call *call, struct file *f, struct err *e)
 
 	if (!s)
 		return -e->no;
-	if (shared_open(s, node_ino(call), e) < 0)
+	if (file_open_memory(f, call->fs, s, node_ino(call), e) < 0)
 		return -e->no;
-	f->shared = s;
 	if (s->way == SHARED_SYNCED)
 		return memory_open_synced(call, f, e);
 	file_reply_passed(call->req, f, false);

@@ -26,10 +26,9 @@ int message_room(const struct call *call, struct err *e)
 {
 	const size_t one = sizeof(struct pfm_msg);
 
-	if (call->size % one)
-		return err_set(e, EINVAL,
-			"%zu bytes are not whole messages: read a multiple of %zu", call->size,
-			one);
+	if (call->size < one)
+		return err_set(e, EINVAL, "%zu bytes are less than a message: read %zu or more",
+			call->size, one);
 	return message_limit(call->size / one);
 }
 

@@ -94,14 +94,15 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct file *f = ops_file(fi);
+	struct fs *fs = fuse_req_userdata(req);
+	/* fstat(2) names no open file. */
+	struct file *f = fi ? ops_file(fi) : file_find_memory(fs, ino);
 	struct call call;
 	struct stat st;
 
 	/* An open memory file keeps its attributes. */
 	if (f && (f->node.row->memory || f->node.row->clone))
-		call = (struct call){
-			.fs = fuse_req_userdata(req), .node = f->node, .ctx = f->ctx, .file = f};
+		call = (struct call){.fs = fs, .node = f->node, .ctx = f->ctx, .file = f};
 	else if (!call_begin(req, ino, &call))
 		return;
 	node_attr(&call, &st);

@@ -403,7 +403,7 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 		return rc;
 	}
 	rc = objects_init(&fs->objects, fs->eng, &context_life_ops, e);
-	if (rc == 0 && pending_requests_init(&fs->pending) < 0)
+	if (rc == 0 && (pending_requests_init(&fs->pending) < 0 || hash_init(&fs->memory_files) < 0))
 		rc = err_set(e, ENOMEM, "no memory");
 	if (rc == 0)
 		rc = metrics_new(fs, &fs->metrics, e);
@@ -426,5 +426,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	objects_free(&fs->objects);
 	audit_log_free(fs->audit);
 	pending_requests_free(&fs->pending);
+	hash_free(&fs->memory_files);
 	return rc;
 }

@@ -48,8 +48,9 @@ struct fs {
 	gid_t group;
 	struct timespec born;
 
-	/* Open files. */
+	/* Open files, and those of them that are memory, by inode number. */
 	struct list_head files;
+	struct hash memory_files;
 	struct pending_requests pending;
 	struct audit_log *audit;
 	/* See grant_table.c. */
