@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Every number that pfm stat derives from counts and times: the simulator's are those of its script.
+# Every number that pfm derives from counts and times: the simulator's are those of its script.
 
 load common
 
@@ -11,5 +11,15 @@ load common
 		>"$BATS_TEST_TMPDIR/events/mine.group"
 	PFM_EVENTS=$BATS_TEST_TMPDIR/events run -0 bounded python3 "$BATS_TEST_DIRNAME/derived.py" "$MNT" \
 		"$BATS_TEST_TMPDIR"
+	no_contexts
+}
+
+# Monitored threads are traced, and the leak sanitizer wants to trace them itself.
+@test "perf: numbers of threads, processes, commands and regions are those of the tree, or of clocks" {
+	serve --backend=perf
+	printf '%s\n' 'group mine' 'event i = page-faults:u' 'metric time [s] = seconds' \
+		'metric rate [/s] = i / seconds' >"$BATS_TEST_TMPDIR/mine.group"
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run -0 bounded python3 \
+		"$BATS_TEST_DIRNAME/derived_tasks.py" "$MNT" "$BATS_TEST_TMPDIR" "$BUILD/examples/regions"
 	no_contexts
 }

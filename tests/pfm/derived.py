@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares all that pfm stat derives with values that are computed here, as fractions, from the counts
-and times that the tree has at the end of the same run.
+"""Compares all that pfm stat, top and report derive with values that are computed here, as fractions,
+from the counts and times that the tree has at the end of the same run, or that the recording has.
 
     derived.py MNT FOLDER
 
@@ -14,6 +14,7 @@ import math
 import os
 import re
 import statistics
+import struct
 import subprocess
 import sys
 import threading
@@ -42,15 +43,29 @@ done
 """
 
 
+# Copies them in the middle of a run, into a folder that is named after the last step of the time.
+COPY = r"""
+mkdir "$1.$ns"
+for s in "$0"/ctx/*/set/*; do
+	{ cat "$s/regs"; echo "active $(cat "$s/active_ns")"; } >"$1.$ns/1.${s##*/}"
+done
+sleep 0.05
+"""
+
+
 class Raw:
     """The sets of a context, as it was: {CPU: [{register: number}]}."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, since=None):
         self.cpus = {}
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name)) as f:
                 words = [line.split() for line in f]
             self.cpus.setdefault(int(name.split(".")[0]), []).append({w[0]: int(w[1], 0) for w in words})
+        for cpu, sets in since.cpus.items() if since else ():
+            for now, before in zip(self.cpus[cpu], sets):
+                for name in now:
+                    now[name] -= 0 if name.startswith("pmc") else before[name]
 
     def set_of(self, sets, event):
         """The set that counts it, and its PMD there."""
@@ -228,12 +243,18 @@ def comparison():
     os.mkdir(folder)
     lines = ["n=$(ls %s | wc -l); : >%s/$n; echo $(((n / 2 * %d + %d) * 1000)) >%s/sim/advance"
              % (folder, folder, step, first, MNT) for step, first in ((1, 1000), (3, 1004))]
-    rows, _ = pfm("-j", "-r", "5", "-e", "instructions:u", "--compare", command=lines)
+    rows, _ = pfm("-j", "-r", "5", "-g", "mine", "-e", "instructions:u", "--compare", command=lines)
     a, b = ([2 * (n * step + first) * 1000 for n in range(5)] for step, first in ((1, 1000), (3, 1004)))
     row = value_of(rows, "comparison", "instructions:u")
     same((row["mean_a"], row["mean_b"]), (statistics.mean(a), statistics.mean(b)), "--compare: means")
     same((row["deviation_a"], row["deviation_b"]), tuple(float("%.15g" % statistics.stdev(v)) for v in (a, b)),
          "--compare: deviations")
+    # The group has a branch in five instructions.
+    less = value_of(rows, "comparison", "less")
+    same((less["mean_a"], less["mean_b"]), tuple(float(-statistics.mean(v) * 4 / 5) for v in (a, b)),
+         "--compare: means of a metric")
+    # Of a negative number, too, a change below 0 is a decrease.
+    same((less["change_percent"], less["p"]), (-row["change_percent"], row["p"]), "--compare: change of a metric")
     change = Fraction(100 * (sum(b) - sum(a)), sum(a))
     same(row["change_percent"], change, "--compare: change")
     ranks = [2 * sum(y < x for y in a + b) + (a + b).count(x) + 1 for x in a + b]
@@ -259,20 +280,51 @@ def intervals():
         same(sum(mine), raw.count(event)[0], "sum of intervals: " + event)
 
 
-def late():
-    """A pfm that is late at any of its steps."""
-    over = threading.Event()
+def each_interval():
+    """Time passes in steps, each at one moment: an interval has one of them, or several, or nothing."""
+    steps = (12345678, 23456789, 34567890)
+    n = len(os.listdir(FOLDER))
+    rows, _ = pfm("-j", "-I", "10", "-e", EVENTS, advance="%d %d %d" % steps, wait=COPY)
+    copies = [os.path.join(FOLDER, "run%d.%d" % (n, step)) for step in steps]
+    by_time = {}
+    for row in rows:
+        if row.get("metric") not in ("elapsed", "user", "system"):
+            by_time.setdefault(row["time_ns"], []).append(row)
+    before, names = None, EVENTS.split(",")
+    for interval in by_time.values():
+        value = value_of(interval, "event", names[0])["value"]
+        while value:
+            raw = Raw(copies.pop(0), before)
+            if raw.count(names[0])[0] == value:
+                check_counts(interval, raw, names, "step until %s" % len(copies))
+                before = Raw(os.path.join(FOLDER, "run%d.%d" % (n, steps[-1 - len(copies)])))
+                value = 0
+    assert not copies
 
-    def pass_time():
-        while not over.is_set():
+
+class Passing:
+    """Time that passes all the time."""
+
+    def __enter__(self):
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.pass_time)
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def pass_time(self):
+        while not self.over.is_set():
             with open(MNT + "/sim/advance", "w") as f:
                 f.write("12345")
 
+
+def late():
+    """A pfm that is late at any of its steps."""
     _, (raw,) = pfm("-e", "branches:u,instructions:u")
     value, _, ns = raw.count("branches:u")
-    thread = threading.Thread(target=pass_time)
-    thread.start()
-    try:
+    with Passing():
         for options in (), ("-I", "10"), ("-I", "10", "--mux"):
             text, _ = pfm("-e", "branches:u,branch-misses:u", *options, place=("-C", "0,1"),
                           command=["--", "sleep", "0.1"])
@@ -280,10 +332,99 @@ def late():
             assert rates, text
             for rate in rates:
                 same(rate, grouped(Fraction(2 * value * NS, ns)), "late, %s: rate" % " ".join(options))
-    finally:
-        over.set()
-        thread.join()
 
 
-for case in counts, places, sets, groups, runs, comparison, background, intervals, late:
+def top(*options):
+    lines = subprocess.run(["pfm", "top", "-b", "-I", "100", "--mount=" + MNT, *options], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return [line.split() for line in lines[1:]]
+
+
+def write(path, text):
+    with open(os.path.join(MNT, path), "w") as f:
+        f.write(text)
+
+
+def tops():
+    """Rates of CPUs, and of contexts whose sets take turns."""
+    _, (raw,) = pfm("-e", "branches:u,instructions:u,cycles:u")
+    rates = {}
+    for event in "branches:u", "instructions:u", "cycles:u":
+        value, _, ns = raw.count(event)
+        rate = Fraction(value * NS, ns)
+        rates[event] = [grouped(rate / 10**9, 3), "G"] if rate > 999999999 else [grouped(rate)]
+    with Passing():
+        lines = top("-n", "3", "-C", "1", "-e", "branches:u,instructions:u")
+    assert len(lines) == 3
+    for line in lines:
+        same(line[1:], ["1"] + rates["branches:u"] + rates["instructions:u"], "top")
+    os.mkdir(MNT + "/ctx/turns")
+    os.mkdir(MNT + "/ctx/turns/set/1")
+    turns = {"instructions:u": 0x4100c0, "cycles:u": 0x41003c}
+    for number, code in enumerate(turns.values()):
+        write("ctx/turns/set/%d/pmc/0" % number, hex(code))
+        write("ctx/turns/set/%d/timeout_ns" % number, "1000000")
+        write("ctx/turns/set/%d/flags" % number, "time_switch")
+    for command in "load cpu=1", "start":
+        write("ctx/turns/ctl", command)
+    with Passing():
+        lines = top("-n", "3", "-B", "context")
+    os.rmdir(MNT + "/ctx/turns")
+    assert len(lines) == 6
+    for line, event in zip(lines, list(turns) * 3):
+        same(line[5:5 + len(rates[event])], rates[event], "top --by=context: " + event)
+
+
+def record(kind, body):
+    body += bytes(-len(body) % 8)
+    return struct.pack("=II", kind, len(body) + 8) + body
+
+
+def percent(part, total):
+    return "%.2f%%" % (100 * Fraction(part, total))
+
+
+def report():
+    """Shares of functions, and of calls with what they call, of a recording that is written here."""
+    path = os.path.join(FOLDER, "recording")
+    # The function, its callers, and the number of overflows
+    stacks = [((0x111,), 7), ((0x222, 0x111), 11), ((0x333, 0x222, 0x111), 13), ((0x333,), 1), ((0x222,), 2)]
+    total = sum(n for _, n in stacks)
+    data = b"PFMDATA\n" + struct.pack("=II", 1, 0x01020304) + record(1, b"pmu sim\n\0")
+    data += record(2, struct.pack("=QQ", 1000, 1) + b"event\0")
+    data += record(4, struct.pack("=QQQQIB20s", 1, 0x1000, 0x1000, 0, 10, 0, b"") + b"/none\0")
+    for time, (frames, weight) in enumerate(stacks):
+        # Return addresses are behind the call.
+        ips = [0x1000 + f + (i > 0) for i, f in enumerate(frames)]
+        data += record(8, struct.pack("=QQIIIIII", time + 2, weight, 10, 10, 0, len(ips) + 1, 0, 0) +
+                       struct.pack("=%dQ" % (len(ips) + 1), 2**64 - 512, *ips))
+    with open(path, "wb") as f:
+        f.write(data + record(7, struct.pack("=Q", 99)))
+    shown = {}
+    for option in "--sort=function", "--tree", "--folded":
+        shown[option] = subprocess.run(["pfm", "report", path, option], check=True, stdout=subprocess.PIPE,
+                                       text=True).stdout
+    own = {}
+    for frames, weight in stacks:
+        own[frames[0]] = own.get(frames[0], 0) + weight
+    for function, weight in own.items():
+        line = re.search(r"^ *(\S+) +(\d+) +0x%x$" % function, shown["--sort=function"], re.M)
+        same(line.groups(), (percent(weight, total), str(weight)), "report: 0x%x" % function)
+    calls = {}
+    for frames, weight in stacks:
+        for i in range(len(frames)):
+            path = frames[::-1][:i + 1]
+            both = calls.get(path, (0, 0))
+            calls[path] = (both[0] + weight, both[1] + (weight if i + 1 == len(frames) else 0))
+    lines = re.findall(r"^ *(\S+%) *(\S+%)  ( *)(0x\w+)$", shown["--tree"], re.M)
+    wanted = {(2 * len(path), hex(path[-1]), percent(all_of, total), percent(alone, total))
+              for path, (all_of, alone) in calls.items()}
+    same({(len(indent), name, a, b) for a, b, indent, name in lines}, wanted, "report --tree")
+    folded = dict(line.rsplit(" ", 1) for line in shown["--folded"].splitlines())
+    same({k.split(";", 1)[1]: int(v) for k, v in folded.items()},
+         {";".join(hex(f) for f in frames[::-1]): n for frames, n in stacks}, "report --folded")
+
+
+for case in (counts, places, sets, groups, runs, comparison, background, intervals, each_interval, late, tops,
+             report):
     case()

@@ -33,6 +33,7 @@ struct context_place {
 	/* where it is loaded; if only children are, the first child's place */
 	char where[CONTEXT_WORD];
 	int loader; /* the thread that loaded it */
+	bool cpu;   /* it is loaded on a CPU */
 };
 
 struct context_count {
@@ -40,6 +41,7 @@ struct context_count {
 	unsigned set, pmd;
 	uint64_t value;
 	uint64_t elapsed_ns;           /* since the start, at @value */
+	uint64_t active_ns, all_ns;    /* in which its set, and any set, was active */
 	bool resets;                   /* overflows reset the PMD */
 	double rate;                   /* per second; NAN: not known */
 	char event[EVENT_TEXT];        /* the event that it counts */
@@ -64,7 +66,7 @@ static void context_place_of(struct context_place *p, const struct cpus_line *li
 	struct slice path = line->context, name = slice_cut(&path, '/');
 	char program[PROC_NAME];
 
-	*p = (struct context_place){.loader = line->pid};
+	*p = (struct context_place){.loader = line->pid, .cpu = !line->thread};
 	snprintf(p->name, sizeof(p->name), "%.*s", SLICE_ARG(name));
 	context_user(p->user, line->uid);
 	if (!line->thread) {
@@ -111,6 +113,36 @@ static bool context_parse(struct slice line, struct context_count *count)
 	count->pmd = (unsigned)pmd;
 	count->value = value;
 	return true;
+}
+
+/* Parses "[set=ID ]active_ns NS". */
+static bool context_parse_active(struct slice line, uint64_t *set, uint64_t *ns)
+{
+	struct slice word = slice_word(&line);
+	struct err e;
+
+	*set = 0;
+	if (slice_starts(word, "set=")) {
+		if (num_max((struct slice){word.p + 4, word.n - 4}, UINT_MAX, set, &e) < 0)
+			return false;
+		word = slice_word(&line);
+	}
+	return slice_is(word, "active_ns") && num_u64(slice_word(&line), ns, &e) == 0;
+}
+
+/* Sets the times of the counts from @first on, which are of one context. */
+static void contexts_set_times(struct contexts *c, unsigned first, struct slice total)
+{
+	uint64_t set, ns;
+
+	while (total.n) {
+		if (!context_parse_active(slice_cut(&total, '\n'), &set, &ns))
+			continue;
+		for (unsigned i = first; i < c->n; i++) {
+			c->all[i].all_ns += ns;
+			c->all[i].active_ns += c->all[i].set == set ? ns : 0;
+		}
+	}
 }
 
 /* The words that follow @name in the lines of @regs. */
@@ -194,18 +226,18 @@ static int contexts_add_counts(struct contexts *c, const struct context_place *p
 	struct slice total, struct err *e)
 {
 	TEXT_CLEANUP struct text regs = {0};
-	struct slice elapsed = context_register(total, "elapsed_ns");
+	struct slice elapsed = context_register(total, "elapsed_ns"), lines = total;
 	uint64_t elapsed_ns = 0;
-	unsigned set = UINT_MAX;
+	unsigned set = UINT_MAX, first = c->n;
 	struct err gone;
 
 	/* There is no elapsed time before the first start. */
 	num_u64(slice_word(&elapsed), &elapsed_ns, &gone);
-	while (total.n) {
+	while (lines.n) {
 		struct context_count found = {0}, *count;
 		char path[32];
 
-		if (!context_parse(slice_cut(&total, '\n'), &found))
+		if (!context_parse(slice_cut(&lines, '\n'), &found))
 			continue;
 		count = contexts_add(c, p, e);
 		if (!count)
@@ -222,6 +254,7 @@ static int contexts_add_counts(struct contexts *c, const struct context_place *p
 		}
 		context_describe(c, count, (struct slice){regs.p, regs.n});
 	}
+	contexts_set_times(c, first, total);
 	return 0;
 }
 
@@ -260,19 +293,35 @@ static bool context_same(const struct context_count *a, const struct context_cou
 	       a->set == b->set && a->pmd == b->pmd && strcmp(a->event, b->event) == 0;
 }
 
+/*
+ * The rate of @now since @before; NAN: another set was active. The time is, on a CPU, that in which
+ * the set was active; for threads, the part of the time since then that the set has of all sets.
+ */
+static double context_rate_since(
+	const struct context_count *now, const struct context_count *before)
+{
+	double active = (double)(now->active_ns - before->active_ns);
+	double all = (double)(now->all_ns - before->all_ns), ns = active;
+
+	if (all > 0 && !now->place.cpu)
+		ns = (double)(now->elapsed_ns - before->elapsed_ns) * active / all;
+	if (ns > 0)
+		return (double)(now->value - before->value) * (double)NSEC_PER_SEC / ns;
+	return all > 0 ? NAN : 0;
+}
+
 /* Computes the rate, unless the count is new, is reset by overflows, or has decreased, as after
  * another start. */
 static void context_rate(struct context_count *now, const struct contexts *before)
 {
 	for (unsigned i = 0; i < before->n && !now->reason[0] && !now->resets; i++) {
 		const struct context_count *b = &before->all[i];
-		uint64_t ns = now->elapsed_ns - b->elapsed_ns;
 
 		if (b->reason[0] || b->value > now->value || b->elapsed_ns > now->elapsed_ns ||
+			b->active_ns > now->active_ns || b->all_ns > now->all_ns ||
 			!context_same(b, now))
 			continue;
-		now->rate = ns ? (double)(now->value - b->value) * (double)NSEC_PER_SEC / (double)ns
-			       : 0;
+		now->rate = context_rate_since(now, b);
 	}
 }
 
