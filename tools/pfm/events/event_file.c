@@ -104,9 +104,13 @@ static int event_file_code(const struct pfm_pmu *pmu, struct slice word, struct 
 
 static bool event_file_has(const struct event_file *f, struct slice name)
 {
-	for (unsigned i = f->first; i < f->pmu->events.n; i++)
-		if (event_name_is(name, f->pmu->events.rows[i].name))
+	for (unsigned i = f->first; i < f->pmu->events.n; i++) {
+		const char *other = f->pmu->events.rows[i].name;
+
+		/* Most names differ in their length. */
+		if (other[name.n - 1] && !other[name.n] && event_name_is(name, other))
 			return true;
+	}
 	return false;
 }
 
@@ -142,9 +146,10 @@ static int event_file_event(
 	if (desc.n >= sizeof(row.desc))
 		return err_set(
 			e, EINVAL, "the description has more than %zu bytes", sizeof(row.desc) - 1);
-	snprintf(row.name, sizeof(row.name), "%.*s", (int)name.n, name.p);
-	snprintf(row.desc, sizeof(row.desc), "%.*s", (int)desc.n, desc.p);
-	snprintf(row.source, sizeof(row.source), "%s", f->source);
+	/* pfm parses some thousand lines at each start. */
+	memcpy(row.name, name.p, name.n);
+	memcpy(row.desc, desc.p, desc.n);
+	memccpy(row.source, f->source, '\0', sizeof(row.source) - 1);
 	memcpy(row.aliases, f->aliases, sizeof(row.aliases));
 	return f->foreign ? 0 : event_table_add(&f->pmu->events, &row, e);
 }

@@ -4,16 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,9 +27,6 @@
 
 /* A directory that every system has, and that the daemon does not need. */
 #define PRIVATE_POINT "/mnt"
-
-/* The pause between two checks for the mount. */
-static const struct timespec private_pause = {.tv_nsec = 500000};
 
 /* Finds the daemon's program. Call it before entering a mount namespace: in a chroot, the kernel
  * has no path of pfm afterwards. */
@@ -57,12 +58,13 @@ static void private_exec(
 	_exit(1);
 }
 
-static void private_exec_root(pid_t parent, const char *backend, int log)
+static void private_exec_root(pid_t parent, const char *backend, const char *socket, int log)
 {
 	char program[PATH_MAX];
 	struct err e;
 
 	private_find(program);
+	setenv("NOTIFY_SOCKET", socket, 1);
 	if (namespace_unshare(&e) == 0)
 		private_exec(parent, program, backend, PRIVATE_POINT, log);
 	dprintf(log, "%s\n", e.text);
@@ -118,24 +120,60 @@ static int private_log(struct err *e)
 	return log < 0 ? err_set(e, errno, "memfd_create: %s", err_name(errno)) : log;
 }
 
+enum { PRIVATE_SOCKET = 16 };
+
+/* Opens a socket for sd_notify(3), by which the daemon tells that it serves. The kernel chooses its
+ * @name. */
+static int private_listen(char name[PRIVATE_SOCKET], struct err *e)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	socklen_t n = sizeof(addr);
+	CLEANUP_CLOSE int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr.sun_family)) < 0 ||
+		getsockname(fd, (struct sockaddr *)&addr, &n) < 0)
+		return err_set(e, errno, "no socket for the daemon: %s", err_name(errno));
+	n -= (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1;
+	snprintf(name, PRIVATE_SOCKET, "@%.*s", (int)n, addr.sun_path + 1);
+	return take_fd(&fd);
+}
+
+/* Waits until the daemon serves. Other programs may write to the socket, too. */
+static int private_wait(struct private_daemon *d, int ready, int log, struct err *e)
+{
+	CLEANUP_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, d->pid, 0);
+	struct pollfd fds[] = {{.fd = ready, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	char message[16];
+
+	if (pidfd < 0)
+		return err_set(e, errno, "pidfd_open: %s", err_name(errno));
+	do {
+		if (poll(fds, 2, -1) > 0 && fds[1].revents) {
+			waitpid(d->pid, NULL, 0);
+			return private_sentence(log, e);
+		}
+		(void)recv(ready, message, sizeof(message), MSG_DONTWAIT);
+	} while ((d->dir = private_root(d->pid)) < 0);
+	return 0;
+}
+
 int private_start(struct private_daemon *d, const char *backend, struct err *e)
 {
-	CLEANUP_CLOSE int log = private_log(e);
+	char socket[PRIVATE_SOCKET];
+	CLEANUP_CLOSE int log = private_log(e), ready = -1;
 	pid_t parent = getpid();
 
 	if (log < 0)
 		return log;
+	ready = private_listen(socket, e);
+	if (ready < 0)
+		return ready;
 	d->pid = fork();
 	if (d->pid < 0)
 		return err_set(e, errno, "fork: %s", err_name(errno));
 	if (d->pid == 0)
-		private_exec_root(parent, backend, log);
-	while ((d->dir = private_root(d->pid)) < 0) {
-		if (waitpid(d->pid, NULL, WNOHANG) == d->pid)
-			return private_sentence(log, e);
-		nanosleep(&private_pause, NULL);
-	}
-	return 0;
+		private_exec_root(parent, backend, socket, log);
+	return private_wait(d, ready, log, e);
 }
 
 int private_start_user(struct private_daemon *d, const char *backend, struct err *e)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +31,27 @@ static int tree_open_at(struct tree *t, const char *path, struct err *e)
 	return 0;
 }
 
+/* A daemon that finds no msr driver takes two milliseconds to say so. */
+static int tree_check_msr(struct err *e)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", sched_getcpu());
+	return access(path, F_OK) < 0 && errno == ENOENT
+		       ? err_set(e, ENOENT, "%s: ENOENT: the driver is not loaded: 'modprobe msr'", path)
+		       : 0;
+}
+
 /*
  * Uses the PMU's own registers if possible, or else the kernel's events, which tree_tell() reports.
  */
 static int tree_open_private(struct tree *t, struct err *e)
 {
 	struct private_daemon d = {.dir = -1};
-	int rc = private_start(&d, "msr", &t->reason);
+	int rc = tree_check_msr(&t->reason);
 
+	if (rc == 0)
+		rc = private_start(&d, "msr", &t->reason);
 	if (rc < 0) {
 		t->fallback = true;
 		rc = private_start(&d, "perf", e);
