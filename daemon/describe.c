@@ -90,14 +90,24 @@ static void describe_params(const pfm_fmt_param_t *p, struct text *out)
 	text_printf(out, "]}");
 }
 
+/* The tag in the header of the format's buffer, by the rule of perfmonfs/smpl_source.h. */
+static uint32_t describe_tag(const char *name)
+{
+	uint32_t tag = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		tag |= (uint32_t)(unsigned char)name[i] << 8 * i;
+	return tag;
+}
+
 static void describe_formats(struct text *out)
 {
 	text_printf(out, "\"formats\":[");
 	for (unsigned i = 0; builtin_formats[i]; i++) {
 		const pfm_buffer_fmt_t *f = builtin_formats[i];
 
-		text_printf(out, "%s\n{\"name\":\"%s\",\"version\":%u,\"uuid\":\"", i ? "," : "",
-			f->fmt_name, f->fmt_version);
+		text_printf(out, "%s\n{\"name\":\"%s\",\"tag\":%u,\"version\":%u,\"uuid\":\"",
+			i ? "," : "", f->fmt_name, describe_tag(f->fmt_name), f->fmt_version);
 		for (unsigned b = 0; b < sizeof(f->fmt_uuid); b++)
 			text_printf(out, "%s%02x", b == 4 || b == 6 || b == 8 || b == 10 ? "-" : "",
 				f->fmt_uuid[b]);

@@ -95,7 +95,8 @@ static void describe_smpl_structs(struct text *out)
 	S(pfm_dfl_smpl_hdr, 128, F(hdr_count, 0), F(hdr_cur_offs, 8), F(hdr_overflows, 16),
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40),
 		F(hdr_buf_flags, 44), F(hdr_lost, 48), F(hdr_counts_lost, 56),
-		F(hdr_source, 64), F(hdr_gap, 96), F(hdr_reserved, 104));
+		F(hdr_source, 64), F(hdr_gap, 96), F(hdr_reserved, 104),
+		F(hdr_tag, 120), F(hdr_reserved1, 124));
 	S(pfm_dfl_smpl_entry, 40, F(pid, 0), F(ovfl_pmd, 4), F(ovfl_count, 6),
 		F(last_reset_val, 8), F(ip, 16), F(tstamp, 24), F(cpu, 32), F(set, 34),
 		F(tgid, 36));
@@ -107,13 +108,14 @@ static void describe_smpl_structs(struct text *out)
 		F(hdr_lost_samples, 16), F(hdr_lost, 24), F(hdr_buf_size, 32),
 		F(hdr_parts_offs, 40), F(hdr_part_size, 48), F(hdr_min_buf_space, 56),
 		F(hdr_version, 64), F(hdr_buf_flags, 68), F(hdr_nparts, 72), F(hdr_cur, 76),
-		F(hdr_tool, 80), F(hdr_reserved1, 84), F(hdr_counts_lost, 88),
+		F(hdr_tool, 80), F(hdr_tag, 84), F(hdr_counts_lost, 88),
 		F(hdr_source, 96));
 	S(pfm_hist_smpl_arg, 64, F(buf_size, 0), F(reserved, 8));
 	S(pfm_hist_smpl_hdr, 128, F(hdr_used, 0), F(hdr_slots, 8), F(hdr_max_used, 16),
 		F(hdr_notify_at, 24), F(hdr_weight, 32), F(hdr_dropped, 40), F(hdr_clears, 48),
 		F(hdr_buf_size, 56), F(hdr_version, 64), F(hdr_notified, 68),
-		F(hdr_counts_lost, 72), F(hdr_source, 80), F(hdr_reserved, 112));
+		F(hdr_counts_lost, 72), F(hdr_source, 80), F(hdr_reserved, 112),
+		F(hdr_tag, 120), F(hdr_reserved1, 124));
 	S(pfm_hist_smpl_entry, 32, F(weight, 0), F(samples, 8), F(ip, 16), F(pid, 24),
 		F(set, 28), F(ovfl_pmd, 30));
 	S(pfm_correlate_smpl_arg, 64, F(buf_size, 0), F(num_pmds, 8), F(reserved1, 12),
@@ -123,7 +125,7 @@ static void describe_smpl_structs(struct text *out)
 		F(hdr_version, 40), F(hdr_state, 44), F(hdr_lost, 48), F(hdr_lost_events, 56),
 		F(hdr_counts_lost, 64), F(hdr_source, 72), F(hdr_buf_flags, 104),
 		F(hdr_max_frames, 108), F(hdr_num_pmds, 112), F(hdr_reserved1, 116),
-		F(hdr_reserved, 120));
+		F(hdr_tag, 120), F(hdr_reserved2, 124));
 	S(pfm_correlate_smpl_rec, 8, F(rec_type, 0), F(rec_size, 4));
 	S(pfm_correlate_smpl_event, 40, F(pid, 0), F(tid, 4), F(tstamp, 8), F(addr, 16),
 		F(len, 24), F(pgoff, 32));
@@ -134,7 +136,7 @@ static void describe_smpl_structs(struct text *out)
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40),
 		F(hdr_buf_flags, 44), F(hdr_lost, 48), F(hdr_counts_lost, 56),
 		F(hdr_source, 64), F(hdr_max_frames, 96), F(hdr_num_pmds, 100), F(hdr_gap, 104),
-		F(hdr_reserved, 112));
+		F(hdr_reserved, 112), F(hdr_tag, 120), F(hdr_reserved1, 124));
 	S(pfm_stack_smpl_entry, 48, F(dfl, 0), F(npmds, 40), F(nframes, 42), F(source, 44),
 		F(flags, 46));
 }

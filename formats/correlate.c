@@ -35,6 +35,7 @@ static int correlate_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_buf_size = a->buf_size,
 		.hdr_min_buf_space = correlate_largest(a),
 		.hdr_version = PFM_CORRELATE_SMPL_VERSION,
+		.hdr_tag = PFM_CORRELATE_SMPL_TAG,
 	};
 	return 0;
 }

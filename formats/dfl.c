@@ -51,6 +51,7 @@ static int dfl_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_buf_size = a->buf_size,
 		.hdr_min_buf_space = dfl_largest(a),
 		.hdr_version = PFM_DFL_SMPL_VERSION,
+		.hdr_tag = PFM_DFL_SMPL_TAG,
 		.hdr_buf_flags = a->buf_flags,
 	};
 	return 0;

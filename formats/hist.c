@@ -43,6 +43,7 @@ static int hist_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_notify_at = max - max / 8,
 		.hdr_buf_size = a->buf_size,
 		.hdr_version = PFM_HIST_SMPL_VERSION,
+		.hdr_tag = PFM_HIST_SMPL_TAG,
 	};
 	return 0;
 }

@@ -83,6 +83,7 @@ static int nway_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_part_size = nway_part_size(a),
 		.hdr_min_buf_space = sample_largest(a->num_pmds),
 		.hdr_version = PFM_NWAY_SMPL_VERSION,
+		.hdr_tag = PFM_NWAY_SMPL_TAG,
 		.hdr_buf_flags = a->buf_flags,
 		.hdr_nparts = a->parts,
 	};

@@ -34,6 +34,7 @@ static int profile_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_buf_size = a->buf_size,
 		.hdr_min_buf_space = profile_largest(a),
 		.hdr_version = PFM_PROFILE_SMPL_VERSION,
+		.hdr_tag = PFM_PROFILE_SMPL_TAG,
 		.hdr_buf_flags = a->buf_flags,
 		.hdr_max_frames = a->max_frames,
 		.hdr_num_pmds = a->num_pmds,

@@ -24,6 +24,7 @@
 			0x27, 0x66, 0x07                                                           \
 	}
 #define PFM_CORRELATE_SMPL_VERSION (1U << 16)
+#define PFM_CORRELATE_SMPL_TAG     0x72726f63U /* "corr" */
 
 enum { PFM_CORRELATE_NAME_MAX = 4096 }; /* bytes, with the NUL; longer names are truncated */
 
@@ -63,7 +64,8 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint32_t hdr_max_frames; /* most frames of a sample, without markers */
 	uint32_t hdr_num_pmds;   /* most values of a sample */
 	uint32_t hdr_reserved1;
-	uint64_t hdr_reserved[1];
+	uint32_t hdr_tag; /* PFM_CORRELATE_SMPL_TAG, PFM_PROFILE_SMPL_TAG */
+	uint32_t hdr_reserved2;
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {

@@ -23,6 +23,7 @@
 #define PFM_DFL_SMPL_VERSION_MAJ 1U
 #define PFM_DFL_SMPL_VERSION_MIN 0U
 #define PFM_DFL_SMPL_VERSION     ((PFM_DFL_SMPL_VERSION_MAJ << 16) | PFM_DFL_SMPL_VERSION_MIN)
+#define PFM_DFL_SMPL_TAG     0x61666564U /* "defa" */
 
 /* buf_flags (3.6.2; not in kernels); at most one of them. */
 enum {
@@ -59,7 +60,9 @@ typedef struct pfm_dfl_smpl_hdr {
 	 * hdr_source.gaps). That sample may not have been taken yet. 0: there is no gap. Reserved
 	 * in kernels. */
 	uint64_t hdr_gap;
-	uint64_t hdr_reserved[3];
+	uint64_t hdr_reserved[2];
+	uint32_t hdr_tag; /* PFM_DFL_SMPL_TAG. Reserved in kernels. */
+	uint32_t hdr_reserved1;
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct pfm_dfl_smpl_entry {

@@ -23,6 +23,7 @@
 			0x81, 0x50, 0xd1                                                           \
 	}
 #define PFM_HIST_SMPL_VERSION (1U << 16)
+#define PFM_HIST_SMPL_TAG     0x74736968U /* "hist" */
 
 typedef struct pfm_hist_smpl_arg {
 	uint64_t buf_size; /* bytes, with the header */
@@ -42,7 +43,9 @@ typedef struct pfm_hist_smpl_hdr {
 	uint32_t hdr_notified;  /* 1: notified since the last restart */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-	uint64_t hdr_reserved[2];
+	uint64_t hdr_reserved[1];
+	uint32_t hdr_tag; /* PFM_HIST_SMPL_TAG */
+	uint32_t hdr_reserved1;
 } pfm_hist_smpl_hdr_t;
 
 typedef struct pfm_hist_smpl_entry {

@@ -23,6 +23,7 @@
 			0xe9, 0xb7, 0xe6                                                           \
 	}
 #define PFM_NWAY_SMPL_VERSION (1U << 16)
+#define PFM_NWAY_SMPL_TAG     0x7961776eU /* "nway" */
 
 enum { PFM_NWAY_SMPL_MAX_PARTS = 64 };
 
@@ -68,7 +69,7 @@ typedef struct pfm_nway_smpl_hdr {
 	uint32_t hdr_nparts;
 	uint32_t hdr_cur;  /* part being filled, or filled last */
 	uint32_t hdr_tool; /* part that restart frees if it is full; only restart changes it */
-	uint32_t hdr_reserved1;
+	uint32_t hdr_tag;  /* PFM_NWAY_SMPL_TAG */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
 #ifndef __cplusplus /* C++ has no arrays without a length. */

@@ -18,5 +18,6 @@
 			0xc6, 0x4e, 0x19                                                           \
 	}
 #define PFM_PROFILE_SMPL_VERSION (1U << 16)
+#define PFM_PROFILE_SMPL_TAG     0x666f7270U /* "prof" */
 
 #endif

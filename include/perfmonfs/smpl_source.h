@@ -8,6 +8,13 @@
 
 #include <stdint.h>
 
+/*
+ * The format of a buffer: at this offset of its header are the first four letters of the format's
+ * name as a number in little-endian order, PFM_*_SMPL_TAG. 0: an older daemon wrote it, or a format
+ * without a tag. The tag of "nway" alone is elsewhere, in hdr_tag.
+ */
+enum { PFM_SMPL_TAG_OFFSET = 120 };
+
 enum {
 	PFM_SMPL_UNKNOWN,   /* Monitoring has not started yet, or an older daemon wrote it. */
 	PFM_SMPL_INTERRUPT, /* The overflow itself was the interrupt that recorded the sample. */

@@ -34,6 +34,7 @@
 			0x3e, 0x94, 0xb8                                                           \
 	}
 #define PFM_STACK_SMPL_VERSION (1U << 16)
+#define PFM_STACK_SMPL_TAG     0x63617473U /* "stac" */
 
 enum {
 	PFM_STACK_MAX_FRAMES = 127, /* most frames of a sample, without markers */
@@ -77,7 +78,9 @@ typedef struct pfm_stack_smpl_hdr {
 	uint32_t hdr_max_frames;      /* most frames of a sample, without markers */
 	uint32_t hdr_num_pmds;        /* most values of a sample */
 	uint64_t hdr_gap;             /* as in "default" */
-	uint64_t hdr_reserved[2];
+	uint64_t hdr_reserved[1];
+	uint32_t hdr_tag; /* PFM_STACK_SMPL_TAG */
+	uint32_t hdr_reserved1;
 } pfm_stack_smpl_hdr_t;
 
 /* flags */

@@ -126,6 +126,7 @@ class Formats(unittest.TestCase):
                 (good, {}, "stack"),
                 (good, {(0, 0): ()}, "count"),
                 (self.stack(version=0x20000), {}, "stack"),
+                (good[:120] + b"defa" + good[124:], {(0, 0): ()}, "stack"),
                 (self.records((1, entry() + bytes(8))), {(0, 0): ()}, "correlate"),
                 (self.records((2, b""))[:-4], {}, "correlate"),
                 (b"", {}, "hist")):

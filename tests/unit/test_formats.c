@@ -12,6 +12,7 @@
 #include "perfmonfs/smpl_dfl.h"
 #include "perfmonfs/smpl_hist.h"
 #include "perfmonfs/smpl_nway.h"
+#include "perfmonfs/smpl_profile.h"
 #include "perfmonfs/smpl_stack.h"
 #include "tests/unit/smpl.h"
 #include "tests/unit/unit.h"
@@ -69,6 +70,23 @@ TEST(source_layout)
 	ASSERT_AT(pfm_stack_smpl_hdr_t, hdr_reserved, 112);
 	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_source, 72);
 	ASSERT_AT(pfm_correlate_smpl_hdr_t, hdr_buf_flags, 104);
+}
+
+/* The first four letters of each format's name are in its buffer, where readers look for them. */
+TEST(tags)
+{
+	for (unsigned i = 0; builtin_formats[i]; i++) {
+		const pfm_buffer_fmt_t *f = builtin_formats[i];
+		/* The sizes, and the parts of nway. */
+		uint64_t arg[32] = {4096, 2ULL << 32}, buf[512] = {0};
+		size_t at = f == &format_nway ? offsetof(pfm_nway_smpl_hdr_t, hdr_tag)
+					      : PFM_SMPL_TAG_OFFSET;
+
+		assert_int_equal(f->fmt_init(0, arg, buf), 0);
+		assert_memory_equal((char *)buf + at, f->fmt_name, 4);
+	}
+	ASSERT_AT(pfm_dfl_smpl_hdr_t, hdr_tag, PFM_SMPL_TAG_OFFSET);
+	assert_int_equal(PFM_PROFILE_SMPL_TAG, 0x666f7270);
 }
 
 static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, uint32_t parts)
