@@ -30,6 +30,10 @@ same_symbols() { # CC
 		done
 		diff /tmp/build.dynamic /tmp/lto-$1.dynamic
 		diff /tmp/build.static /tmp/lto-$1.static
+		for b in build lto-$1; do
+			nm -D --defined-only \$b/tools/pfm/libpfmfs.so | sed 's/.* //' | sort >/tmp/\$b.pfmfs
+		done
+		diff /tmp/build.pfmfs /tmp/lto-$1.pfmfs
 		grep -c . /tmp/build.static
 		lto-$1/tools/pfm/pfm stat -e page-faults true"
 }

@@ -200,6 +200,50 @@ agree() {
 	done
 }
 
+# lib_encode EVENT...: by libpfmfs
+lib_encode() {
+	bounded "$BUILD/tests/lib/encode" "$MNT" "$@"
+}
+
+@test "libpfmfs: its values are those of pfm encode, its errors have sentences" {
+	local name names sent
+
+	serve --backend=sim:hybrid
+	names=$(pfm list -m "$MNT" | awk '/^[^ ].* 0x/ { print $1 }')
+	[ "$(wc -w <<<"$names")" -ge 8 ]
+	for name in $names instructions:u cycles:k:c=2 cpu_atom/cycles/; do
+		[ "$(lib_encode "$name" | cut -d ' ' -f 2)" = "$(pfm encode -m "$MNT" "$name")" ]
+	done
+	run -0 lib_encode instructions:u branches:u cycles
+	[ "$(grep -v pmds <<<"$output")" = "$(pfm encode -m "$MNT" -r instructions:u branches:u cycles)" ]
+	[[ ${lines[-1]} =~ ^pmds( [0-9]+){3}$ ]]
+	run -1 lib_encode instrucions
+	[[ $output == "ENOENT "*"is it instructions?"* ]]
+	run -1 lib_encode cycles cycles cycles cycles cycles cycles cycles cycles cycles cycles cycles cycles
+	[[ $output == "ENOSPC "* ]]
+	MNT=/ run -1 lib_encode cycles
+	stop_daemon
+	until_ok not_mounted
+	serve --backend=sim:netburst
+	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	run -1 lib_encode cycles
+	[[ $output == "EOPNOTSUPP "*pfm_encode_regs* ]]
+	run -0 lib_encode cycles instructions
+	[ "$(grep -c '^pmc' <<<"$output")" = 4 ]
+}
+
+@test "libpfmfs: only its calls are seen" {
+	command -v nm >/dev/null || skip "needs nm (binutils)"
+	nm -D --defined-only "$BUILD/tools/pfm/libpfmfs.so" | awk '{ print $3 }' | sort >"$BATS_TEST_TMPDIR/symbols"
+	diff "$BATS_TEST_TMPDIR/symbols" - <<-'END'
+		PFMFS_1
+		pfm_encode_error@@PFMFS_1
+		pfm_encode_event@@PFMFS_1
+		pfm_encode_regs@@PFMFS_1
+	END
+	[ "$(sed -n 's/^Libs: .*-l//p' "$BUILD"/meson-private/libpfmfs.pc)" = pfmfs ]
+}
+
 @test "list WORD: by name and description" {
 	serve --backend=sim:intel_v4
 	pfm_run 0 list last-level

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "tools/pfm/command.h"
+#include "tools/pfm/encode.h"
 #include "tools/pfm/events/assign.h"
 #include "tools/pfm/events/event_terms.h"
-#include "tools/pfm/load_pmu.h"
 
 struct encode_options {
 	const char *mount;
@@ -47,21 +47,15 @@ static int encode_parse_options(int argc, char **argv, struct encode_options *o,
 	return optind < argc ? 0 : err_set(e, EINVAL, "give an event; see pfm help encode");
 }
 
-/* Prints the value for a PMC. An event select is preferred if one can count the event, since all
- * event selects are alike. ESCRs and CCCRs are not alike: their values follow the PMC. */
 static int encode_print_value(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, struct err *e)
 {
-	uint64_t general = event->counters & pmu->general;
 	struct event_setting out[EVENT_MAX_SETTINGS];
-	struct event_place place;
-	uint32_t conflict;
-	int rc = assign_events(pmu, event, 1, general ? general : pmu->all, &place, &conflict, e);
+	int n = encode_value(pmu, event, out, e);
 
-	if (rc < 0)
-		return rc;
-	event_program(pmu, event, 1, &place, EVENT_USER | EVENT_KERNEL, out);
-	if (place.escr >= 0)
+	if (n < 0)
+		return n;
+	if (n > 1)
 		printf("pmc%u=0x%" PRIx64 " pmc%u=0x%" PRIx64 "\n", out[0].pmc, out[0].value,
 			out[1].pmc, out[1].value);
 	else
@@ -85,28 +79,6 @@ static int encode_print_regs(
 	return 0;
 }
 
-/* Finds the PMU of the CPUs that --type or the prefix of the event names, or else what all CPUs
- * have. */
-static int encode_find_pmu(const struct pmus *pmus, const char *type, const char *event,
-	const struct pfm_pmu **pmu, struct err *e)
-{
-	const char *named = type ? type : event_type(&pmus->common, event);
-
-	*pmu = &pmus->common;
-	return named ? pmus_find(pmus, named, pmu, e) : 0;
-}
-
-/* Finds the type of CPUs that an event names. It is the type of all events, as the registers of a
- * context are of one CPU. */
-static const char *encode_find_type(const struct pmus *pmus, char *const *events)
-{
-	const char *type = NULL;
-
-	for (; *events && !type; events++)
-		type = event_type(&pmus->common, *events);
-	return type;
-}
-
 static bool encode_is_list(const char *name)
 {
 	struct slice rest = slice_of(name);
@@ -118,7 +90,7 @@ static bool encode_is_list(const char *name)
 static int encode_events(
 	const struct pmus *pmus, const struct encode_options *o, char *const *names, struct err *e)
 {
-	const char *type = o->regs && !o->type ? encode_find_type(pmus, names) : o->type;
+	const char *type = o->regs && !o->type ? encode_find_type(pmus, (const char *const *)names) : o->type;
 	const struct pfm_pmu *pmu[EVENT_MAX];
 	struct pfm_event events[EVENT_MAX];
 	unsigned n = 0;
