@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Writes perfmonfs.json from the tables that the daemon serves the tree with. Runs when perfmonfs is
- * built, and is not installed. */
+/* Writes perfmonfs.json from the tables that the daemon serves the tree with. Runs when perfmonfs
+ * is built, and is not installed. */
 #include "daemon/describe.h"
 
 #include <errno.h>
@@ -124,8 +124,8 @@ int main(void)
 		describe_formats};
 	TEXT_CLEANUP struct text out = {0};
 
-	text_printf(&out, "{\"version\":\"%s\",\"interface\":%d", PERFMONFS_VERSION,
-		ROWS_INTERFACE);
+	text_printf(
+		&out, "{\"version\":\"%s\",\"interface\":%d", PERFMONFS_VERSION, ROWS_INTERFACE);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		text_printf(&out, ",\n");
 		parts[i](&out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of perfmonfs.json, which describes the interface to bindings: each prints members of its
- * object. */
+/* The parts of perfmonfs.json, which describes the interface to bindings: each prints members of
+ * its object. */
 #ifndef DAEMON_DESCRIBE_H
 #define DAEMON_DESCRIBE_H
 

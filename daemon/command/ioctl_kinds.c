@@ -439,7 +439,7 @@ static void ioctl_encode_setup(struct packet *p, unsigned i, const struct comman
 /* --- The table */
 
 enum { SIZE_BITS = _IOC_SIZEMASK << _IOC_SIZESHIFT };
-#define NR(cmd)               ((unsigned)(cmd) & ~(unsigned)SIZE_BITS)
+#define NR(cmd) ((unsigned)(cmd) & ~(unsigned)SIZE_BITS)
 #define KIND(cmd, tag, what)                                                                       \
 	.nr = NR(cmd), .size = sizeof(struct tag), .verb = what, .name = #cmd, .type = #tag
 #define BARE(cmd, what) .nr = NR(cmd), .verb = what, .writes = true, .name = #cmd

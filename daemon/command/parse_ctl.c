@@ -263,8 +263,8 @@ void command_describe_ctl(struct text *out)
 {
 	text_printf(out, "\"commands\":[");
 	for (unsigned i = 0; i < NVERBS; i++) {
-		text_printf(out, "%s\n{\"name\":\"%s\",\"args\":[", i ? "," : "",
-			ctl_verbs[i].name);
+		text_printf(
+			out, "%s\n{\"name\":\"%s\",\"args\":[", i ? "," : "", ctl_verbs[i].name);
 		ctl_describe_args(&ctl_verbs[i], out);
 		text_printf(out, "]}");
 	}

@@ -28,7 +28,8 @@ static int event_unknown(struct slice name, const struct pmu *pmu, struct err *e
 			"number that `pfm encode` or the CPU's manual gives for it",
 			SLICE_ARG(name));
 	return err_set(e, EINVAL,
-		"'%.*s' is not an event of pmu/events: write one of these names, NAME:u, NAME:k, or "
+		"'%.*s' is not an event of pmu/events: write one of these names, NAME:u, NAME:k, "
+		"or "
 		"the number that `pfm encode` gives, such as 0x4100c0",
 		SLICE_ARG(name));
 }

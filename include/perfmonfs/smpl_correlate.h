@@ -78,7 +78,8 @@ typedef struct pfm_correlate_smpl_event {
 	uint32_t tid;
 	uint64_t tstamp;           /* CLOCK_MONOTONIC, ns */
 	uint64_t addr, len, pgoff; /* for MMAP; otherwise 0 */
-#ifndef __cplusplus /* C++ has no arrays without a length. */
+	/* C++ has no arrays without a length. */
+#ifndef __cplusplus
 	char name[]; /* padded with one or more NULs up to rec_size */
 #endif
 } pfm_correlate_smpl_event_t;

@@ -23,7 +23,7 @@
 #define PFM_DFL_SMPL_VERSION_MAJ 1U
 #define PFM_DFL_SMPL_VERSION_MIN 0U
 #define PFM_DFL_SMPL_VERSION     ((PFM_DFL_SMPL_VERSION_MAJ << 16) | PFM_DFL_SMPL_VERSION_MIN)
-#define PFM_DFL_SMPL_TAG     0x61666564U /* "defa" */
+#define PFM_DFL_SMPL_TAG         0x61666564U /* "defa" */
 
 /* buf_flags (3.6.2; not in kernels); at most one of them. */
 enum {

@@ -72,7 +72,8 @@ typedef struct pfm_nway_smpl_hdr {
 	uint32_t hdr_tag;  /* PFM_NWAY_SMPL_TAG */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-#ifndef __cplusplus /* C++ has no arrays without a length. */
+	/* C++ has no arrays without a length. */
+#ifndef __cplusplus
 	pfm_nway_smpl_part_t hdr_parts[];
 #endif
 } pfm_nway_smpl_hdr_t;

@@ -19,6 +19,8 @@ with open(DOCUMENT) as f:
     TEXT = f.read()
 # Exist while threads are followed, or on a kind of machine.
 ABSENT = {"/ctx/NAME/children/TID"}
+if "ABSENT" in os.environ:
+    ABSENT |= {row["path"] for row in DESCRIBED["files"] if "/%(ABSENT)s" % os.environ in row["path"]}
 differences = []
 
 
@@ -118,7 +120,44 @@ def document():
     check(served == [[f["uuid"], f["name"]] for f in DESCRIBED["formats"]], "the formats are %s" % served)
 
 
-for part in files, commands, ioctls, document:
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def registers(pmu):
+    """Lines of pmcs and pmds as pmu.json has them."""
+    shared = {"cpu": "", "core": " core", "ccx": " ccx", "package": " package"}
+    head = "{num} {name} {type} 0x{address:x} 0x{d:016x} 0x{r:016x}"
+    pmcs = [head.format(d=int(r["default"], 16), r=int(r["reserved"], 16), **r) + shared[r["scope"]]
+            for r in pmu["pmcs"]]
+    pmds = [head.format(d=0, r=0, **r) + " buffer" * r["buffer"] + shared[r["scope"]] +
+            (" umc=%(umc)d" % r if "umc" in r else "") for r in pmu["pmds"]]
+    virtual = {"type": "virtual", "address": 0, "d": 0, "r": 2 ** 64 - 1}
+    return pmcs, pmds + [head.format(**virtual, **r) for r in pmu["virtual_pmds"]]
+
+
+def machine():
+    """Each pmu.json is the text files beside it, both ways."""
+    tops = [top for top, _, names in os.walk(MNT + "/pmu") if "pmu.json" in names]
+    check(tops, "there is no pmu.json")
+    for top in tops:
+        pmu = json.loads(read(top + "/pmu.json"))
+        for name in "name", "model", "counter_width":
+            check(str(pmu[name]) == read("%s/%s" % (top, name))[:-1], "%s: another %s" % (top, name))
+        check(pmu["backend"] == read(MNT + "/pmu/backend")[:-1], "another backend")
+        pmcs, pmds = registers(pmu)
+        lines = [re.sub(" escr=.*", "", line) for line in read(top + "/pmcs").splitlines()]
+        check(pmcs == lines, "%s: other PMCs: %s" % (top, set(pmcs) ^ set(lines)))
+        lines = read(top + "/pmds").splitlines()
+        check(pmds == lines, "%s: other PMDs: %s" % (top, set(pmds) ^ set(lines)))
+        events = ["%s 0x%016x %s" % (e["name"], int(e["value"], 16), e["description"]) for e in pmu["events"]]
+        check(events == read(top + "/events").splitlines(), "%s: other events" % top)
+        numbers = {p["num"] for p in pmu["pmcs"]}
+        check(all(d["pmc"] in numbers and 0 < d["width"] <= 64 for d in pmu["pmds"]), "%s: a PMD's PMC" % top)
+
+
+for part in files, commands, ioctls, document, machine:
     part()
 print("\n".join(differences))
 sys.exit(bool(differences))

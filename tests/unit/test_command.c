@@ -363,18 +363,16 @@ TEST(event_names)
 	}
 }
 
-/* A PMC that lacks the enable bit, as P6's second one, gets the value without it; one that is no event
- * select takes no name. */
+/* A PMC that lacks the enable bit, as P6's second one, gets the value without it; one that is no
+ * event select takes no name. */
 TEST(event_names_of_pmcs)
 {
 	struct pmu p6 = pmu;
 	uint64_t v;
 
 	p6.npmcs = 3;
-	p6.pmcs[1] = (struct pmu_pmc){.num = 1,
-		.rsvd = EVTSEL_EN,
-		.user = EVTSEL_USR,
-		.kernel = EVTSEL_OS};
+	p6.pmcs[1] = (struct pmu_pmc){
+		.num = 1, .rsvd = EVTSEL_EN, .user = EVTSEL_USR, .kernel = EVTSEL_OS};
 	p6.pmcs[2] = (struct pmu_pmc){.num = 2, .user = 0x222, .kernel = 0x111, .enable = 0x333};
 	assert_int_equal(command_parse_pmc(slice_of("faults:u"), &p6, 1, &v, &why), 0);
 	assert_int_equal(v, 0x10003);

@@ -1434,7 +1434,8 @@ TEST(validate_most)
 		fail_msg("%s", why.text);
 }
 
-/* Architectural events have names where the description names a vendor whose event selects are known. */
+/* Architectural events have names where the description names a vendor whose event selects are
+ * known. */
 TEST(arch_events)
 {
 	static const struct {

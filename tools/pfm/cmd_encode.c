@@ -90,7 +90,8 @@ static bool encode_is_list(const char *name)
 static int encode_events(
 	const struct pmus *pmus, const struct encode_options *o, char *const *names, struct err *e)
 {
-	const char *type = o->regs && !o->type ? encode_find_type(pmus, (const char *const *)names) : o->type;
+	const char *type =
+		o->regs && !o->type ? encode_find_type(pmus, (const char *const *)names) : o->type;
 	const struct pfm_pmu *pmu[EVENT_MAX];
 	struct pfm_event events[EVENT_MAX];
 	unsigned n = 0;

@@ -123,12 +123,11 @@ static int library_regs(
 		return rc;
 	n = event_program(l->pmu, l->event, l->n, places, EVENT_USER | EVENT_KERNEL, out);
 	for (unsigned i = 0; i < n && at < room; i++)
-		at += (size_t)snprintf(regs + at, room - at, "pmc%u 0x%" PRIx64 "\n", out[i].pmc,
-			out[i].value);
+		at += (size_t)snprintf(
+			regs + at, room - at, "pmc%u 0x%" PRIx64 "\n", out[i].pmc, out[i].value);
 	if (at >= room)
 		return err_set(e, ENOBUFS,
-			"the lines need more than %zu bytes: give 128 for each event",
-			room);
+			"the lines need more than %zu bytes: give 128 for each event", room);
 	for (unsigned i = 0; i < l->n; i++)
 		pmds[i] = l->pmu->counters[places[i].row].nums[0];
 	return 0;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "daemon/fs/rows/pmu_json.h"
 #include "daemon/fs/rows/rows.h"
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
@@ -127,6 +128,11 @@ void pmu_show_mappings(const struct call *call, struct text *out)
 			~VIRTUAL_RESERVED, v->name);
 }
 
+static void pmu_show_json(const struct call *call, struct text *out)
+{
+	pmu_json_print(pmu_of_call(call), call->fs->be->ops->name, out);
+}
+
 const struct row rows_pmu[] = {
 	{DIR_ROW(DIR_ROOT, DIR_PMU, "pmu", 0555)},
 	{FILE_ROW(DIR_PMU, "name", 0444), .show = pmu_show_name},
@@ -138,6 +144,7 @@ const struct row rows_pmu[] = {
 	{FILE_ROW(DIR_PMU, "events", 0444), .length = LINES_OF_MACHINE, .show = pmu_show_events},
 	{FILE_ROW(DIR_PMU, "mappings", 0444), .length = LINES_OF_REGISTERS,
 		.show = pmu_show_mappings},
+	{FILE_ROW(DIR_PMU, "pmu.json", 0444), .length = LINES_OF_MACHINE, .show = pmu_show_json},
 	{DIR_ROW(DIR_PMU, DIR_PMU_TYPE, NULL, 0555)},
 	{FILE_ROW(DIR_PMU_TYPE, "name", 0444), .show = pmu_show_name},
 	{FILE_ROW(DIR_PMU_TYPE, "model", 0444), .show = pmu_show_model},
@@ -148,5 +155,7 @@ const struct row rows_pmu[] = {
 		.show = pmu_show_events},
 	{FILE_ROW(DIR_PMU_TYPE, "mappings", 0444), .length = LINES_OF_REGISTERS,
 		.show = pmu_show_mappings},
+	{FILE_ROW(DIR_PMU_TYPE, "pmu.json", 0444), .length = LINES_OF_MACHINE,
+		.show = pmu_show_json},
 	ROW_END,
 };

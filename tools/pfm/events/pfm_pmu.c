@@ -278,8 +278,7 @@ static enum arch_encoding pmu_encoding(const struct pfm_pmu *pmu, const struct p
 		return ARCH_INTEL;
 	if (strncmp(pmu->name, "amd64", 5) == 0 || strncmp(pmu->model, "AMD64", 5) == 0)
 		return ARCH_AMD;
-	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding
-								    : ARCH_NONE;
+	return cpu->kernel_pmu && strcmp(pmu->backend, "perf") == 0 ? cpu->encoding : ARCH_NONE;
 }
 
 static void pmu_set_cpu(struct pfm_pmu *pmu, const struct pfm_cpu *cpu)
