@@ -17,6 +17,10 @@ void perf_check(const struct backend_conf *conf, check_report *report, void *arg
 		return;
 	}
 	report(arg, CHECK_OK, "perf events", "the kernel's software events can be counted");
+	if (perf_cpu_probe(cpu, &e) < 0)
+		report(arg, CHECK_NOTE, "perf of CPUs", "%s", e.text);
+	else
+		report(arg, CHECK_OK, "perf of CPUs", "whole CPUs can be counted");
 	perf_sources_find(cpu, &src);
 	if (src.cpu >= 0)
 		report(arg, CHECK_OK, "perf CPU PMU", "hardware events can be counted");

@@ -476,13 +476,22 @@ int perf_events_new(pid_t tid, int leader, struct err *e)
 	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
 }
 
-int perf_event_probe(struct err *e)
+static int perf_probe(struct perf_event_attr attr, struct perf_target t, struct err *e)
 {
-	struct perf_event_attr attr = perf_dummy;
-	int fd = perf_open_event(&attr, perf_on_thread(0), -1, e);
+	int fd = perf_open_event(&attr, t, -1, e);
 
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
+}
+
+int perf_event_probe(struct err *e)
+{
+	return perf_probe(perf_dummy, perf_on_thread(0), e);
+}
+
+int perf_cpu_probe(unsigned cpu, struct err *e)
+{
+	return perf_probe(perf_dummy, perf_on_cpu(cpu), e);
 }

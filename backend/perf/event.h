@@ -125,5 +125,7 @@ int perf_trial_new(const struct perf_sources *src, int leader, uint64_t sel,
 /* Tests whether the daemon may open events at all, by opening one that counts nothing. 0 or
  * -errno. */
 int perf_event_probe(struct err *e);
+/* Tests whether the daemon may open events of whole CPUs, on @cpu. */
+int perf_cpu_probe(unsigned cpu, struct err *e);
 
 #endif

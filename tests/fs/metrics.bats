@@ -53,7 +53,10 @@ counting() {
 	new site
 	own || :
 	put ok "$C/pmc/0" $USER
+	size=$(stat -c %s "$MNT/metrics/node.prom")
 	put ok "$C/metrics" 'pmd0 instructions "Retired."\npmd1 busy_seconds/1000000000\n'
+	# Its size, which readers may take for a limit, has room for them.
+	[ "$(stat -c %s "$MNT/metrics/node.prom")" = $((size + 2 * 2048)) ]
 	own
 	is 'perfmonfs_busy_seconds_total{context="site"} 0.000000000
 perfmonfs_instructions_total{context="site"} 0'

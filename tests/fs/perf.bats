@@ -173,6 +173,14 @@ few_during_many() {
 	[ "$((${lines[-1]} % 1000000))" = 0 ]
 }
 
+@test "--check: whether whole CPUs can be counted, and which setting forbids it" {
+	run -0 "$BUILD/daemon/perfmonfs" --check --backend=perf
+	[[ $output == *"perf of CPUs"*"whole CPUs can be counted"* ]]
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "kernel.perf_event_paranoid lets everybody count CPUs"
+	run setpriv --bounding-set=-perfmon,-sys_admin "$BUILD/daemon/perfmonfs" --check --backend=perf
+	[[ $output == *"note  perf of CPUs"*kernel.perf_event_paranoid* ]]
+}
+
 @test "hardware events, where the kernel has a CPU PMU; ENODEV where not" {
 	serve --backend=perf
 	new p

@@ -102,6 +102,13 @@ system,$(sed -n 's/^metric,system,\([^,]*\),.*/\1/p' "$BATS_TEST_TMPDIR/rows"),"
 	run -0 schema csv cpu_core/IPC/ "statistics cpu_core/instructions/" "statistics cpu_atom/IPC/" \
 		<"$BATS_TEST_TMPDIR/rows"
 	is $'0.833333333 0.833333333\n2500000.0\n0.833333333333333'
+	# Both types are compared: the second command's counts are twice as large.
+	run -0 bounded pfm stat -m "$MNT" -C 1-2 -r 4 -j -o "$BATS_TEST_TMPDIR/rows" -e cpu_core/cycles/,cpu_atom/cycles/ \
+		--compare "echo 1000000 >$MNT/sim/advance" "echo 2000000 >$MNT/sim/advance"
+	run -0 python3 -c 'import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+print([(r["comparison"], r.get("mean_a"), r.get("mean_b")) for r in rows][:2], len(rows))' "$BATS_TEST_TMPDIR/rows"
+	is "[('cpu_core/cycles/', 3000000, 6000000), ('cpu_atom/cycles/', 3000000, 6000000)] 3"
 	# Nine events have counters on one type alone: six of them, instructions and cycles on both.
 	local events=instructions,cycles,branches:u,branches:k,branches,branch-misses:u,branch-misses:k
 	events+=,branch-misses,bus-cycles

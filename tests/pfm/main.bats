@@ -152,6 +152,30 @@ load common
 	[[ $output == *ENOSPC* ]]
 }
 
+@test "an output that cannot be replaced is written in place, if it is the caller's" {
+	serve --backend=perf
+	cd "$BATS_TEST_TMPDIR"
+	mkdir mine
+	echo older than the counts, and longer, too: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >mine/own
+	cp mine/own mine/others
+	chmod 666 mine/*
+	chown "$NOBODY" mine/own
+	ln -s own mine/link
+	chown -h 1 mine/link
+	as_user() {
+		setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat -m "$MNT" -e page-faults:u "$@" true
+	}
+	run -0 as_user -x, -o mine/own
+	[[ $(head -n 1 mine/own) == kind,* && $(<mine/own) != *aaa* ]]
+	run -125 as_user -o mine/others
+	[[ $output == *EPERM* ]]
+	run -125 as_user -o mine/link
+	grep -q aaa mine/others
+	# shellcheck disable=SC2016
+	run -0 unshare -m sh -c 'touch over && mount --bind over mine/own && pfm stat -m "$0" -x, -o mine/own true' "$MNT"
+	[[ $(<over) == kind,* ]]
+}
+
 # completed WORD...: what bash offers for the last word
 completed() {
 	output=$(bash -c '. "$0"

@@ -143,6 +143,12 @@ where_namespaces_end() {
 	chown "$NOBODY" run
 	run -125 where_namespaces_end env PATH=/nowhere "$BUILT/pfm" stat /bin/true
 	[[ $output == *"user.max_user_namespaces is 0: have root run \`sysctl user.max_user_namespaces="* ]]
+	[[ $output == *"; fusermount3: ENOENT: install "* ]]
+	mkdir bin
+	printf '#!/bin/sh\necho fusermount3: mount failed: not here >&2; exit 1\n' >bin/fusermount3
+	chmod 755 bin/fusermount3
+	run -125 where_namespaces_end env PATH="$PWD/bin:/usr/bin:/bin" "$BUILT/pfm" stat /bin/true
+	[[ $output == *"user.max_user_namespaces is 0: "*"; fusermount3: mount failed: not here" ]]
 	command -v fusermount3 >/dev/null || skip "needs fusermount3"
 	run -0 where_namespaces_end env XDG_RUNTIME_DIR="$HOME/run" pfm stat -e page-faults:u -j -o out sh -c 'ls run >listed; grep fuse[.]perfmonfs /proc/self/mounts >mounts; :'
 	"$BATS_TEST_DIRNAME/schema.py" json page-faults:u elapsed <out

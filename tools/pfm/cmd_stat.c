@@ -364,7 +364,7 @@ static void stat_check_status(struct stat_run *s, const char *run)
 /* Does one run of the command, or of one of the two that are compared. */
 static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 {
-	int passes = (int)stat_passes(s), rc = 0;
+	int passes = (int)stat_passes(s), rc = 0, status = 0;
 	char run[24];
 
 	tallies_clear(&s->tallies[s->command]);
@@ -376,7 +376,9 @@ static int stat_run_once(struct stat_run *s, unsigned n, struct err *e)
 		tallies_pass(&s->tallies[s->command]);
 		if (rc == 0 && !s->session.interrupted)
 			rc = session_run(&s->session, e);
+		status = status ? status : s->session.status;
 	}
+	s->session.status = status;
 	progress_clear();
 	stat_set_only(s, -1);
 	snprintf(run, sizeof(run), "run %u", s->report.run);
@@ -454,7 +456,14 @@ static void stat_compare(struct stat_run *s)
 	}
 	for (unsigned i = 0; i < 2; i++)
 		stat_label(labels[i], "", s->options.compared[i]);
-	comparison_report(&s->report, labels, &t[0].all[0]->runs, &t[1].all[0]->runs, &s->tree);
+	comparison_begin(&s->report, labels,
+		(unsigned[]){t[0].all[0]->runs.n, t[1].all[0]->runs.n}, &s->tree);
+	/* Each type of CPUs has counts of its own. Both commands are counted on all types. */
+	for (unsigned i = 0; i < t[0].n && i < t[1].n; i++) {
+		s->report.plan = t[0].all[i]->plan;
+		comparison_report(&s->report, &t[0].all[i]->runs, &t[1].all[i]->runs);
+	}
+	comparison_end(&s->report, &t[0].all[0]->runs, &t[1].all[0]->runs);
 }
 
 static void stat_summarize(struct stat_run *s)

@@ -69,8 +69,8 @@ static void comparison_text(
 		fputs(" no difference shown\n", r->out);
 }
 
-static void comparison_header(struct report *r, char (*labels)[COMPARISON_LABEL],
-	const unsigned runs[2], const struct tree *t)
+void comparison_begin(struct report *r, char (*labels)[COMPARISON_LABEL], const unsigned runs[2],
+	const struct tree *t)
 {
 	if (r->format == REPORT_CSV)
 		row_csv_comparison_header(r->out, r->separator);
@@ -83,27 +83,30 @@ static void comparison_header(struct report *r, char (*labels)[COMPARISON_LABEL]
 	fprintf(r->out, "\n%-23s %17s %17s %s\n", "", "mean of A", "mean of B", "change");
 }
 
-void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const struct runs *a,
-	const struct runs *b, const struct tree *t)
+static void comparison_series(
+	const struct report *r, const struct runs *a, const struct runs *b, unsigned i)
+{
+	struct row_comparison c;
+	struct series s[2];
+
+	series_get(&s[0], a, r->plan, i);
+	series_get(&s[1], b, r->plan, i);
+	c = comparison_of(s);
+	if (r->format == REPORT_TEXT)
+		comparison_text(r, &c, &s[0]);
+	else if (r->format == REPORT_JSON)
+		row_json_comparison(r->out, &c);
+	else
+		row_csv_comparison(r->out, r->separator, &c);
+}
+
+void comparison_report(const struct report *r, const struct runs *a, const struct runs *b)
 {
 	const struct err *lost[2 * EVENT_MAX];
 	unsigned n = 0;
 
-	comparison_header(r, labels, (unsigned[]){a->n, b->n}, t);
-	for (unsigned i = 0; i < series_count(r->plan); i++) {
-		struct row_comparison c;
-		struct series s[2];
-
-		series_get(&s[0], a, r->plan, i);
-		series_get(&s[1], b, r->plan, i);
-		c = comparison_of(s);
-		if (r->format == REPORT_TEXT)
-			comparison_text(r, &c, &s[0]);
-		else if (r->format == REPORT_JSON)
-			row_json_comparison(r->out, &c);
-		else
-			row_csv_comparison(r->out, r->separator, &c);
-	}
+	for (unsigned i = 0; i + 1 < series_count(r->plan); i++)
+		comparison_series(r, a, b, i);
 	if (r->format != REPORT_TEXT)
 		return;
 	for (unsigned i = 0; i < r->plan->n; i++) {
@@ -111,5 +114,11 @@ void comparison_report(struct report *r, char (*labels)[COMPARISON_LABEL], const
 		lost[n++] = &b->lost[i];
 	}
 	report_reasons(r, lost, n);
-	fputc('\n', r->out);
+}
+
+void comparison_end(const struct report *r, const struct runs *a, const struct runs *b)
+{
+	comparison_series(r, a, b, series_count(r->plan) - 1);
+	if (r->format == REPORT_TEXT)
+		fputc('\n', r->out);
 }

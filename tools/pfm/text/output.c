@@ -57,11 +57,11 @@ static int output_open_special(int dir, const char *name, const struct output_ho
 	return rc < 0 ? rc : take_fd(&fd);
 }
 
-/* Appends to the caller's own file. The owner of another file could read or cut it. */
-static int output_append(int dir, const char *name, const struct output_how *how)
+/* Opens the caller's own file, which has no other name. The owner of another file could read or cut
+ * it. */
+static int output_open_own(int dir, const char *name, int flags, mode_t mode)
 {
-	CLEANUP_CLOSE int fd =
-		openat(dir, name, OUTPUT_OPEN | O_CREAT | O_APPEND | O_NOFOLLOW, how->mode);
+	CLEANUP_CLOSE int fd = openat(dir, name, OUTPUT_OPEN | O_NOFOLLOW | flags, mode);
 	struct stat st;
 	int rc;
 
@@ -71,6 +71,17 @@ static int output_append(int dir, const char *name, const struct output_how *how
 		return -EPERM;
 	rc = output_take(fd);
 	return rc < 0 ? rc : take_fd(&fd);
+}
+
+/* Writes into the file itself, as it cannot be replaced: the caller may not write its directory, or
+ * something is mounted on the file. */
+static int output_overwrite(int dir, const char *name)
+{
+	CLEANUP_CLOSE int fd = output_open_own(dir, name, 0, 0);
+
+	if (fd < 0)
+		return fd;
+	return ftruncate(fd, 0) < 0 ? -errno : take_fd(&fd);
 }
 
 static int output_create(int dir, char name[32], mode_t mode)
@@ -152,10 +163,12 @@ int output_open(const char *path, const struct output_how *how, struct err *e)
 	if (there && !S_ISREG(st.st_mode) && output_trusts(dir, &st))
 		fd = output_open_special(dir, name, how);
 	else if (how->append)
-		fd = output_append(dir, name, how);
+		fd = output_open_own(dir, name, O_CREAT | O_APPEND, how->mode);
 	else
 		/* What the caller keeps from others stays so. */
 		fd = output_replace(dir, name,
 			there && st.st_uid == geteuid() ? how->mode & st.st_mode : how->mode);
+	if (there && (fd == -EACCES || fd == -EBUSY))
+		fd = output_overwrite(dir, name);
 	return fd < 0 ? output_fail(path, -fd, e) : fd;
 }

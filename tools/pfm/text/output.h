@@ -20,7 +20,8 @@ struct output_how {
 };
 
 /*
- * Opens @path for writing. A new file replaces a regular one. Any other kind of file is opened if
+ * Opens @path for writing. A new file replaces a regular one; where that cannot be, the caller's own
+ * file is written instead. Any other kind of file is opened if
  * it belongs to the caller or root and no other user could have put it there, like /dev/stdout;
  * otherwise the new file replaces it, too. Returns the descriptor, or -errno with a sentence.
  */

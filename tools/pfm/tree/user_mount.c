@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -99,41 +100,55 @@ static int user_mount_in_namespace(struct user_mount *m, struct err *e)
 	return user_mount_open_root(m, USER_MOUNT_POINT, e);
 }
 
-/* Runs fusermount3, with @sock for passing the connection. */
-static int user_mount_run(int sock, const char *option, const char *value, const char *path)
+/* Runs fusermount3, with @sock for passing the connection, and its messages in @said. */
+static int user_mount_run(
+	int sock, const char *option, const char *value, const char *path, int said)
 {
 	char number[16];
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* Its messages would be a second cause next to that of the user namespace. */
-		close(STDERR_FILENO);
-		open("/dev/null", O_WRONLY);
+		dup2(said, STDERR_FILENO);
 		snprintf(number, sizeof(number), "%d", sock);
 		setenv("_FUSE_COMMFD", number, 1);
-		execlp("fusermount3", "fusermount3", "-q", option, value, "--", path, (char *)NULL);
+		execlp("fusermount3", "fusermount3", option, value, "--", path, (char *)NULL);
+		dprintf(said, "fusermount3: %s: install the package fuse3\n", err_name(errno));
 		_exit(1);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
 }
 
+/* Fails with the first line that fusermount3 has said. */
+static int user_mount_refused(int said, struct err *e)
+{
+	char line[128];
+	ssize_t n = pread(said, line, sizeof(line) - 1, 0);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return err_set(e, EPERM, "%s", *line ? line : "fusermount3 cannot mount");
+}
+
 static int user_mount_at(const char *path, struct user_mount *m, struct err *e)
 {
+	CLEANUP_CLOSE int said = memfd_create("fusermount3", MFD_CLOEXEC);
 	int ends[2], rc, fds[2] = {-1, -1};
 	char byte;
 
+	if (said < 0)
+		return err_set(e, errno, "memfd_create: %s", err_name(errno));
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
 		return err_set(e, errno, "socketpair: %s", err_name(errno));
 	rc = user_mount_run(
-		ends[1], "-o", "fsname=perfmonfs,subtype=perfmonfs,default_permissions", path);
+		ends[1], "-o", "fsname=perfmonfs,subtype=perfmonfs,default_permissions", path, said);
 	close(ends[1]);
 	if (rc == 0 && user_mount_receive(ends[0], &byte, 1, fds) == 1) {
 		m->connection = fds[0];
 		rc = user_mount_open_root(m, path, e);
-		user_mount_run(-1, "-u", "-z", path);
+		user_mount_run(-1, "-u", "-z", path, said);
 	} else {
-		rc = err_set(e, EPERM, "fusermount3 cannot mount");
+		rc = user_mount_refused(said, e);
 	}
 	close(ends[0]);
 	return rc;
@@ -194,12 +209,11 @@ static int user_mount_try(user_mount_fn *make, struct user_mount *m, struct err 
 
 int user_mount_make(struct user_mount *m, struct err *e)
 {
-	struct err ignored;
+	struct err why, other;
 
-	/* Report what forbids a user namespace: fusermount3 may not be installed. */
-	if (user_mount_try(user_mount_in_namespace, m, e) < 0 &&
-		user_mount_try(user_mount_by_fusermount, m, &ignored) < 0)
-		return -e->no;
+	if (user_mount_try(user_mount_in_namespace, m, &why) < 0 &&
+		user_mount_try(user_mount_by_fusermount, m, &other) < 0)
+		return err_set(e, why.no, "%.300s; %.120s", why.text, other.text);
 	*e = (struct err){0};
 	return 0;
 }
