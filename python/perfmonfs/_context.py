@@ -190,11 +190,11 @@ class Context(_Flagged):
         self._clone = clone
         self._owner = os.getpid() if created else None
         self._closed = False
-        self._waiting: list[asyncio.Future[bool]] = []
         path = os.path.abspath(path)
         super().__init__(path, path)
         self.pmc = self.set(0).pmc
         self.pmd = self.set(0).pmd
+        self._waiting: list[asyncio.Future[bool]] = []
 
     def __enter__(self) -> Context:
         return self
@@ -203,9 +203,12 @@ class Context(_Flagged):
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_owner", None) == os.getpid():
-            warnings.warn("unclosed context %r" % self, ResourceWarning, source=self, stacklevel=2)
-        if hasattr(self, "_waiting"):
+        if not hasattr(self, "_waiting"):
+            return  # of a context that could not be made
+        try:
+            if self._owner == os.getpid():
+                warnings.warn("unclosed %r" % self, ResourceWarning, source=self, stacklevel=2)
+        finally:
             self.close()
 
     def set(self, number: int) -> EventSet:
@@ -298,11 +301,14 @@ class Context(_Flagged):
         return self._msg
 
     def _take(self, fd: int) -> list[Message]:
-        """Returns the queued messages, if there are any."""
+        """Returns the queued messages, if there are any. Fails with ENODEV if there will be none."""
         try:
-            return parse_messages(self._call(self.path, os.read, fd, _QUEUE * MESSAGE_BYTES))
+            records = self._call(self.path, os.read, fd, _QUEUE * MESSAGE_BYTES)
         except BlockingIOError:
             return []
+        if not records:
+            raise OSError(errno.ENODEV, "the context has been removed", self.path)
+        return parse_messages(records)
 
     def messages(self, timeout: Optional[float] = None) -> list[Message]:
         """Returns the queued messages. If there are none, waits for messages for at most timeout

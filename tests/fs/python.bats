@@ -28,7 +28,7 @@ tests_of() {
 }
 
 @test "texts and bytes" {
-	PYTHONPATH="$BATS_TEST_DIRNAME/../../python:$BATS_TEST_DIRNAME/../python" PYTHONDONTWRITEBYTECODE=1 \
+	PERFMONFS_JSON=$BUILD/daemon/perfmonfs.json PYTHONPATH="$BATS_TEST_DIRNAME/../../python:$BATS_TEST_DIRNAME/../python" PYTHONDONTWRITEBYTECODE=1 \
 		run -0 python3 -W error -m unittest test_values
 	[[ $output == *OK* ]]
 }

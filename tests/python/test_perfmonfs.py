@@ -60,6 +60,12 @@ class Counting(Case):
         self.assertEqual((ctx.pmd[0], ctx.pmd[1]), (10000000, 2000000))
         self.assertEqual(str(ctx.state), "loaded cpu=1 set=0")
 
+    def test_events_by_name(self):
+        ctx = self.context()
+        ctx.pmc[0], ctx.pmc[1] = "instructions:u", "branches:u"
+        self.assertEqual((ctx.pmc[0], ctx.pmc[1]), (USER, BRANCH))
+        self.assertEqual(self.mount.events()["instructions"], USER | 0x20000)
+
     def test_goes_on_after_stop(self):
         ctx = self.running()
         self.advance(MS)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What the Python module makes of texts and bytes, without a mount."""
+"""What the Python module makes of texts and bytes, without a mount. PERFMONFS_JSON is perfmonfs.json."""
 
+import inspect
+import json
+import os
+import re
 import struct
 import unittest
 
 import perfmonfs
-from perfmonfs import _values
+from perfmonfs import _formats, _live, _values
 
 
 class Values(unittest.TestCase):
@@ -137,6 +141,67 @@ class Formats(unittest.TestCase):
         for size in (0, 7, 4096):
             struct.pack_into("=I", memory, 132, size)
             self.assertRaises(ValueError, perfmonfs.parse_samples, bytes(memory), {}, "correlate")
+
+
+class Layouts(unittest.TestCase):
+    """The module has the numbers of perfmonfs.json."""
+
+    STRUCTS = {
+        "pfm_msg": _values._MESSAGE, "pfm_live": _live._HEADER, "pfm_live_pmd": _live._PMD,
+        "pfm_smpl_source": _formats._SOURCE, "pfm_dfl_smpl_entry": _formats._ENTRY,
+        "pfm_dfl_smpl_hdr": _formats._DEFAULT, "pfm_stack_smpl_hdr": _formats._DEFAULT,
+        "pfm_nway_smpl_hdr": _formats._NWAY, "pfm_nway_smpl_part": _formats._PART,
+        "pfm_hist_smpl_hdr": _formats._HIST, "pfm_hist_smpl_entry": _formats._HIST_ENTRY,
+        "pfm_correlate_smpl_hdr": _formats._CORRELATE, "pfm_correlate_smpl_rec": _formats._RECORD,
+        "pfm_correlate_smpl_event": _formats._EVENT,
+    }
+    WHOLE = {"pfm_msg", "pfm_live_pmd", "pfm_smpl_source", "pfm_dfl_smpl_entry", "pfm_nway_smpl_part",
+             "pfm_hist_smpl_entry", "pfm_correlate_smpl_rec", "pfm_correlate_smpl_event"}
+
+    def setUp(self):
+        with open(os.environ["PERFMONFS_JSON"], encoding="utf-8") as file:
+            self.numbers = json.load(file)
+        self.structs = {s["name"]: s for s in self.numbers["structs"]}
+
+    def fields_of(self, layout):
+        found, at = [], 0
+        for count, code in re.findall(r"(\d*)([QIHBx])", layout.format):
+            found.append((at, int(count or 1) * struct.calcsize("=" + code)))
+            at += found[-1][1]
+        return found
+
+    def test_structures(self):
+        for name, layout in self.STRUCTS.items():
+            wanted = sorted({(f["offset"], f["size"]) for f in self.structs[name]["fields"]})
+            fields = self.fields_of(layout)
+            self.assertEqual(fields, wanted[:len(fields)], name)
+            if name in self.WHOLE:
+                self.assertEqual(layout.size, self.structs[name]["size"], name)
+
+    def test_fields_that_are_read_alone(self):
+        places = {("pfm_dfl_smpl_hdr", "hdr_source"): 64, ("pfm_dfl_smpl_hdr", "hdr_gap"): 96,
+                  ("pfm_stack_smpl_hdr", "hdr_source"): 64, ("pfm_stack_smpl_hdr", "hdr_gap"): 104,
+                  ("pfm_nway_smpl_hdr", "hdr_source"): 96, ("pfm_hist_smpl_hdr", "hdr_source"): 80,
+                  ("pfm_hist_smpl_hdr", "hdr_clears"): _formats._CLEARS,
+                  ("pfm_correlate_smpl_hdr", "hdr_source"): 72,
+                  ("pfm_stack_smpl_entry", "npmds"): _formats._ENTRY.size}
+        for (name, field), place in places.items():
+            found = {f["name"]: f["offset"] for f in self.structs[name]["fields"]}
+            self.assertEqual(found[field], place, (name, field))
+        for name in ("dfl", "stack", "nway", "hist", "correlate"):
+            self.assertEqual(self.structs["pfm_%s_smpl_hdr" % name]["size"], _formats._START)
+
+    def test_messages_and_formats(self):
+        self.assertEqual({str(kind): code for code, kind in _values._KINDS.items()}, self.numbers["messages"])
+        self.assertEqual(set(perfmonfs.MessageKind), set(self.numbers["messages"]))
+        formats = {f["name"]: f["version"] >> 16 for f in self.numbers["formats"]}
+        self.assertEqual(formats, dict.fromkeys(_formats._PARSERS, _formats._MAJOR))
+
+    def test_commands(self):
+        for command in self.numbers["commands"]:
+            method = getattr(perfmonfs.Context, command["name"])
+            arguments = {argument["name"] for argument in command["args"]}
+            self.assertEqual(arguments, set(inspect.signature(method).parameters) - {"self"})
 
 
 if __name__ == "__main__":
