@@ -113,6 +113,15 @@ def document():
     """Errors, messages, ioctls and offsets are those of the document's tables."""
     errors = re.findall(r"^\| (E[A-Z0-9]+) \|", TEXT.split("### Errors")[1].split("Limits (ENOSPC)")[0], re.M)
     check(sorted(errors) == sorted(DESCRIBED["errors"]), "the document's errors are %s" % errors)
+    ioctls = re.findall(r"^\| `([A-Z0-9_]+)` \| (0x[0-9a-f]+) \| (?:`(\w+)`)? \|", TEXT, re.M)
+    described = [(i["name"][8:], "0x%08x" % i["number"], i.get("struct", "")) for i in DESCRIBED["ioctls"]]
+    check(sorted(ioctls) == sorted(described), "the document's ioctls: %s" % (set(ioctls) ^ set(described)))
+    offsets = dict(re.findall(r"^\| `(pfm_ioc_\w+)` \| [0-9]+ \| (.*) \|$", TEXT, re.M))
+    for struct in DESCRIBED["structs"]:
+        if struct["name"].startswith("pfm_ioc"):
+            fields = ["%(name)s %(offset)d" % f for f in struct["fields"]]
+            check([re.sub(r" \S+ ", " ", f) for f in offsets.get(struct["name"], "").split(", ")] == fields,
+                  "the document's offsets of %(name)s" % struct)
     for word in DESCRIBED["messages"]:
         check("`%s" % word in TEXT, "the document has no message %s" % word)
     with open(MNT + "/formats") as f:
