@@ -15,8 +15,8 @@ FUNCTIONS = set(sys.argv[1].split(","))
 
 
 def plain(name):
-    """A name in all formats: some have addresses, or marks of the kernel."""
-    name = re.sub(r"_\[k\]$", "", name or "[unknown]")
+    """A name in all formats: some have addresses, or marks of the kernel and of inlined functions."""
+    name = re.sub(r"_\[[ki]\]$", "", name or "[unknown]")
     return "[unknown]" if name.startswith("0x") else name
 
 
@@ -73,14 +73,15 @@ def check_pprof(path, overflows):
     names = {}
     for entry in map(message, profile[4]):
         assert 2 not in entry or entry[2][0] in mappings
-        line = message(entry[4][0]) if 4 in entry else None
-        names[entry[1][0]] = functions[line[1][0]] if line else None
+        # The innermost of the functions is the first.
+        names[entry[1][0]] = [functions[message(line)[1][0]] for line in entry.get(4, [])] or [None]
     values = [packed(s[2][0]) for s in map(message, profile[2])]
     assert sum(v[0] for v in values) == overflows
     assert sum(v[1] for v in values) == overflows * profile[12][0]
     stacks = collections.Counter()
     for sample, value in zip(map(message, profile[2]), values):
-        stacks[stack_of(names[n] for n in reversed(packed(sample[1][0])))] += value[0]
+        innermost = [name for n in packed(sample[1][0]) for name in names[n]]
+        stacks[stack_of(reversed(innermost))] += value[0]
     return stacks
 
 
@@ -146,7 +147,7 @@ def check_thread(thread, libs):
     assert all(isinstance(string, str) for string in thread["stringArray"])
     functions, frames = thread["funcTable"], thread["frameTable"]
     resources, stacks = thread["resourceTable"], thread["stackTable"]
-    check_table(functions, "funcTable", name=strings, resource=resources["length"])
+    check_table(functions, "funcTable", name=strings, resource=resources["length"], fileName=strings)
     check_table(frames, "frameTable", func=functions["length"], category=3)
     check_table(resources, "resourceTable", name=strings, lib=libs)
     check_table(stacks, "stackTable", frame=frames["length"], prefix=stacks["length"], category=3)

@@ -194,6 +194,55 @@ first_caller() {
 	no_contexts
 }
 
+# has_inlined FILE SAMPLES: of outer() and what is inlined there
+has_inlined() {
+	gone "$RECORD" || { has_samples "$@" && [ "$(chains "$1" | grep -c ';outer;')" -ge "$2" ]; }
+}
+
+# inlined_is FUNCTION PERCENT: within 5 points, of the samples of the program. Samples, as in burnt.
+inlined_is() {
+	chains recorded | awk -v f=";$1;" -v want="$2" '
+		/;(inner|middle|outer);$/ { all++; its += $0 ~ f "$" }
+		END {
+			is = all ? 100 * its / all : 0
+			printf "%s: %.2f %% of %d, should be %d %%\n", f, is, all, want
+			exit !(is >= want - 5 && is <= want + 5)
+		}'
+}
+
+# line_of FUNCTION: FILE:LINE of its work
+line_of() {
+	grep -n "/\* $1's line \*/" tests/fs/inliner.c | sed 's/:.*//; s/^/inliner.c:/'
+}
+
+@test "inlined functions and source lines, in all outputs" {
+	cp "$BATS_TEST_DIRNAME/../fs/inliner.c" .
+	mkdir -p tests/fs && mv inliner.c tests/fs
+	serve_perf
+	record_enough "143 TERM" has_inlined 2500 -g "$BUILD/tests/fs/inliner"
+	finish 143 TERM
+	inlined_is inner 40
+	inlined_is middle 20
+	inlined_is outer 40
+	pfm report recorded --tree | grep -A2 -E '% +outer$' >tree
+	sed -n 2p tree | grep -qE '% +middle \[i\]$'
+	sed -n 3p tree | grep -qE '% +inner \[i\]$'
+	outputs_agree outer,middle,inner
+	grep -qE '^	 +[0-9a-f]+ inner \(inlined\)$' script
+	grep -qE '(^|;)outer;middle_\[i\];inner_\[i\] [0-9]+$' stacks
+	pfm report recorded --lines >lines
+	for f in inner middle outer; do
+		[ "$(awk -v f=$f '$5 == f { print $6; exit }' lines | sed 's,.*/,,')" = "$(line_of $f)" ]
+	done
+	[ "$(pfm report recorded --sort=line | awk '!/^#/ { print $3; exit }' | sed 's,.*/,,')" = \
+		"$(awk '!/^#/ { print $6; exit }' lines | sed 's,.*/,,')" ]
+	pfm report recorded --folded --lines | grep -qE ";outer [^;]*inliner.c:[0-9]+;middle [^;]*inliner.c:[0-9]+_\[i\];inner [^;]*$(line_of inner)_\[i\] [0-9]+$"
+	# All is the function's that is there.
+	pfm report recorded --no-inline --sort=object,function >whole
+	[ "$(awk '$3 == "inliner" { print $4; exit }' whole)" = outer ]
+	! grep -qwE 'inner|middle' whole
+}
+
 # The kernel records 127 frames by default.
 @test "call chains: what is deeper is cut, and said" {
 	[ "$(cat /proc/sys/kernel/perf_event_max_stack)" = 127 ] || skip "perf_event_max_stack is not 127"

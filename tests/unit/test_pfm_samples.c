@@ -133,7 +133,7 @@ static void end(void)
 	finish();
 }
 
-static void open_recording(enum recording_names names)
+static void open_recording(unsigned names)
 {
 	if (recording_open(&r, path, names, &e) < 0)
 		fail_msg("%s", e.text);
@@ -352,7 +352,7 @@ TEST(names_cannot_do_harm)
 	map(1, 10, 0x1000, 0x1000, "/b\n<\x07>;\xc3\xa9");
 	sample(2, 10, 0x1100, 1);
 	end();
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	written(write_flat, out, sizeof(out));
 	assert_lacks(out, "\x1b");
 	assert_contains(out, "b?<?>;\xc3\xa9");
@@ -813,7 +813,7 @@ TEST(function_names)
 	if (!symbols_supported)
 		skip();
 	write_own(0, false);
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
 	assert_int_equal(r.samples[0].frames[0].at->function_offset, 0);
 	assert_ptr_equal(&a_labelled_function, __start_labelled);
@@ -861,7 +861,7 @@ TEST(demangled_functions)
 	if (!symbols_supported)
 		skip();
 	write_own(0, false);
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	assert_string_equal(location_name(r.samples[1].frames[0].at, room),
 		demangle_supported ? "a::function()" : "_ZN1a8functionEv");
 	recording_close(&r);
@@ -876,7 +876,7 @@ TEST(another_build_has_no_names)
 	if (!symbols_supported)
 		skip();
 	write_own(1, false);
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	if (r.image.nobjects && r.samples[0].frames[0].at->in->id_size) {
 		assert_null(r.samples[0].frames[0].at->function);
 		assert_contains(r.notes.p, "build ID");
@@ -892,11 +892,11 @@ TEST(another_file_has_no_names)
 	if (!symbols_supported)
 		skip();
 	write_own(0, true);
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
 	recording_close(&r);
 	write_own(1, true);
-	open_recording(RECORDING_DEMANGLED);
+	open_recording(RECORDING_DEFAULT);
 	assert_null(r.samples[0].frames[0].at->function);
 	assert_contains(r.notes.p, "another file");
 	recording_close(&r);

@@ -37,14 +37,16 @@ struct report_options {
 	bool tree;
 	struct tree_options tree_options;
 	double at_least; /* percent; negative: not given */
-	enum recording_names names;
+	unsigned names;  /* enum recording_names */
 };
 
 enum {
 	REPORT_FIRST = OPTION_LONG + 1,
 	REPORT_TREE = REPORT_FIRST + REPORT_OUTPUTS,
 	REPORT_LIMIT,
-	REPORT_NO_DEMANGLE
+	REPORT_NO_DEMANGLE,
+	REPORT_NO_INLINE,
+	REPORT_LINES
 };
 
 /* A call tree with smaller shares is hard to read. */
@@ -53,7 +55,7 @@ enum {
 static const struct option_row report_options_rows[] = {
 	{'i', "input", "FILE", "the recording (default: pfm.data)", 0},
 	{'s', "sort", "KEY,...",
-		"a line for each command, pid, tid, cpu, object, function; default: "
+		"a line for each command, pid, tid, cpu, object, function, line; default: "
 		"command,object,function",
 		0},
 	{REPORT_TREE, "tree", "[ORDER]",
@@ -63,6 +65,8 @@ static const struct option_row report_options_rows[] = {
 		0},
 	{REPORT_LIMIT, "percent-limit", "P", "leave out what has less; default: 0, of trees 0.5",
 		0},
+	{REPORT_LINES, "lines", NULL, "functions with the source line, in all texts", 0},
+	{REPORT_NO_INLINE, "no-inline", NULL, "count what is inlined to the function around it", 0},
 	{REPORT_NO_DEMANGLE, "no-demangle", NULL, "names of C++ and Rust as the linker has them",
 		0},
 	{REPORT_FIRST + REPORT_FOLDED, "folded", "[FILE]",
@@ -75,6 +79,7 @@ static const struct option_row report_options_rows[] = {
 
 	/* perf report */
 	{OPTION_LONG, "demangle", NULL, NULL, OPTION_DEFAULT},
+	{OPTION_LONG, "inline", NULL, NULL, OPTION_DEFAULT},
 	{'f', "force", NULL, NULL, OPTION_DEFAULT},
 	{OPTION_LONG, "no-children", NULL, NULL, OPTION_DEFAULT},
 	{'q', "quiet", NULL, NULL, OPTION_DEFAULT},
@@ -133,7 +138,13 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 	case REPORT_LIMIT:
 		return report_set_limit(o, optarg, e);
 	case REPORT_NO_DEMANGLE:
-		o->names = RECORDING_SYMBOLS;
+		o->names &= ~(unsigned)RECORDING_DEMANGLE;
+		return 0;
+	case REPORT_NO_INLINE:
+		o->names &= ~(unsigned)RECORDING_INLINED;
+		return 0;
+	case REPORT_LINES:
+		o->names |= RECORDING_LINES;
 		return 0;
 	default:
 		o->output[opt - REPORT_FIRST] = optarg ? optarg : "-";
@@ -149,6 +160,11 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 	while ((opt = options_next(&cmd_report, argc, argv, e)) != 0)
 		if (opt < 0 || report_option(o, opt, e) < 0)
 			return -e->no;
+	/* In the table, the line is a column of its own. */
+	if (o->names & RECORDING_LINES && !flat_has_key(&o->keys, FLAT_LINE))
+		o->keys.key[o->keys.n++] = FLAT_LINE;
+	if (flat_has_key(&o->keys, FLAT_LINE))
+		o->names |= RECORDING_LINES;
 	if (!o->file)
 		o->file = optind < argc ? argv[optind++] : "pfm.data";
 	if (optind < argc)
@@ -229,7 +245,7 @@ static int report_write_all(
 
 static int report_run(int argc, char **argv, struct err *e)
 {
-	struct report_options o = {.at_least = -1, .names = RECORDING_DEMANGLED};
+	struct report_options o = {.at_least = -1, .names = RECORDING_DEFAULT};
 	struct recording r;
 	int rc;
 

@@ -15,7 +15,8 @@
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/text/json.h"
 
-/* The tables of a thread. A pair's `what` is the location, or for resources the object. */
+/* The tables of a thread. A pair's `what` is the location; for resources, it is the object, and for
+ * files the name. */
 struct firefox {
 	const struct recording *r;
 	const struct recorded_sample **samples; /* by thread, then by time */
@@ -23,6 +24,7 @@ struct firefox {
 	struct pairs frames;    /* location, - */
 	struct pairs functions; /* function or location, object */
 	struct pairs resources; /* object, - */
+	struct pairs files;     /* name of a source file, - */
 	struct pairs stacks;    /* caller's row + 1 or 0, frame */
 	bool failed;
 };
@@ -59,6 +61,8 @@ static int firefox_function(struct firefox *f, const struct location *p)
 {
 	if (p->object)
 		firefox_number(f, &f->resources, p->object->number, 0, p->object);
+	if (p->line.file)
+		firefox_number(f, &f->files, (uintptr_t)p->line.file, 0, p->line.file);
 	return firefox_number(f, &f->functions, p->function ? (uintptr_t)p->function : p->number,
 		p->object ? p->object->number + 1 : 0, p);
 }
@@ -125,6 +129,41 @@ static void firefox_row_function(struct firefox *f, const struct pair *row)
 	text_printf(&f->out, "%d", firefox_function(f, row->what));
 }
 
+/* How many functions contain it, inlined, at the same address. */
+static void firefox_depth(struct firefox *f, const struct pair *row)
+{
+	const struct location *p = row->what;
+	unsigned depth = 0;
+
+	for (p = p->into; p; p = p->into)
+		depth++;
+	text_printf(&f->out, "%u", depth);
+}
+
+static void firefox_line(struct firefox *f, const struct pair *row)
+{
+	const struct location *p = row->what;
+
+	if (p->line.file)
+		text_printf(&f->out, "%u", p->line.line);
+	else
+		text_printf(&f->out, "null");
+}
+
+/* The names of files follow those of functions and resources in stringArray. */
+static void firefox_file(struct firefox *f, const struct pair *row)
+{
+	const struct location *p = row->what;
+
+	if (p->line.file)
+		text_printf(&f->out, "%d",
+			(int)(f->functions.n + f->resources.n) + firefox_number(f, &f->files,
+									 (uintptr_t)p->line.file, 0,
+									 p->line.file));
+	else
+		text_printf(&f->out, "null");
+}
+
 static void firefox_index(struct firefox *f, const struct pair *row)
 {
 	text_printf(&f->out, "%u", row->index);
@@ -177,13 +216,13 @@ static const struct firefox_table {
 		offsetof(struct firefox, frames),
 		{
 			{"address", firefox_address},
-			{"inlineDepth", firefox_zero},
+			{"inlineDepth", firefox_depth},
 			{"category", firefox_row_category},
 			{"subcategory", firefox_zero},
 			{"func", firefox_row_function},
 			{"nativeSymbol", firefox_null},
 			{"innerWindowID", firefox_null},
-			{"line", firefox_null},
+			{"line", firefox_line},
 			{"column", firefox_null},
 		},
 	},
@@ -195,7 +234,7 @@ static const struct firefox_table {
 			{"isJS", firefox_false},
 			{"relevantForJS", firefox_false},
 			{"resource", firefox_resource},
-			{"fileName", firefox_null},
+			{"fileName", firefox_file},
 			{"lineNumber", firefox_null},
 			{"columnNumber", firefox_null},
 		},
@@ -257,11 +296,15 @@ static void firefox_strings(struct firefox *f)
 	text_printf(&f->out, "\"stringArray\":[");
 	for (unsigned i = 0; i < f->functions.n; i++) {
 		text_printf(&f->out, i ? "," : "");
-		json_string(&f->out, location_name(f->functions.list[i]->what, room));
+		json_string(&f->out, location_function(f->functions.list[i]->what, room));
 	}
 	for (unsigned i = 0; i < f->resources.n; i++) {
 		text_printf(&f->out, i || f->functions.n ? "," : "");
 		json_string(&f->out, ((const struct object *)f->resources.list[i]->what)->path);
+	}
+	for (unsigned i = 0; i < f->files.n; i++) {
+		text_printf(&f->out, i || f->functions.n || f->resources.n ? "," : "");
+		json_string(&f->out, f->files.list[i]->what);
 	}
 	text_printf(&f->out, "],");
 }
@@ -317,6 +360,7 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 {
 	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
 		f->failed = f->failed || pairs_init(firefox_rows(f, &firefox_tables[i])) < 0;
+	f->failed = f->failed || pairs_init(&f->files) < 0;
 	text_printf(&f->out, "{");
 	if (!f->failed) {
 		firefox_thread_names(f, s[0], s[n - 1]);
@@ -332,6 +376,7 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 		"\"name\":[],\"phase\":[],\"startTime\":[]}}");
 	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
 		pairs_free(firefox_rows(f, &firefox_tables[i]));
+	pairs_free(&f->files);
 }
 
 static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)

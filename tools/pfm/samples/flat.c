@@ -35,6 +35,7 @@ static const struct {
 	[FLAT_CPU] = {"cpu", "cpu"},
 	[FLAT_OBJECT] = {"object", "dso"},
 	[FLAT_FUNCTION] = {"function", "symbol"},
+	[FLAT_LINE] = {"line", "srcline"},
 };
 
 static int flat_key_of(struct slice word)
@@ -43,6 +44,14 @@ static int flat_key_of(struct slice word)
 		if (slice_is(word, flat_names[k].name) || slice_is(word, flat_names[k].alias))
 			return k;
 	return -1;
+}
+
+bool flat_has_key(const struct flat_keys *keys, enum flat_key key)
+{
+	for (unsigned i = 0; i < keys->n; i++)
+		if (keys->key[i] == key)
+			return true;
+	return false;
 }
 
 int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e)
@@ -57,15 +66,21 @@ int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e)
 		if (k < 0)
 			return err_set(e, EINVAL,
 				"--sort: '%.*s' is none of command, pid, tid, cpu, object, "
-				"function",
+				"function, line",
 				SLICE_ARG(word));
-		for (unsigned i = 0; i < keys->n; i++)
-			if (keys->key[i] == (enum flat_key)k)
-				return err_set(
-					e, EINVAL, "--sort: %s is there twice", flat_names[k].name);
+		if (flat_has_key(keys, (enum flat_key)k))
+			return err_set(e, EINVAL, "--sort: %s is there twice", flat_names[k].name);
 		keys->key[keys->n++] = (enum flat_key)k;
 	} while (rest.n);
 	return 0;
+}
+
+static void flat_line(struct text *t, const struct symbol_line *at)
+{
+	if (at->file)
+		text_printf(t, "%s:%u", at->shown, at->line);
+	else
+		text_printf(t, "[unknown]");
 }
 
 static void flat_column(struct text *t, enum flat_key key, const struct recorded_sample *s)
@@ -89,7 +104,10 @@ static void flat_column(struct text *t, enum flat_key key, const struct recorded
 		text_printf(t, "%s", location_object(s->frames[0].at));
 		break;
 	case FLAT_FUNCTION:
-		text_printf(t, "%s", location_name(s->frames[0].at, room));
+		text_printf(t, "%s", location_function(s->frames[0].at, room));
+		break;
+	case FLAT_LINE:
+		flat_line(t, &s->frames[0].at->line);
 		break;
 	case FLAT_KEYS:
 		break;
@@ -200,6 +218,10 @@ static void flat_write_rows(
 	struct flat_table *table, const struct recording *r, double at_least, FILE *out)
 {
 	report_write_head(r, out);
+	if (flat_has_key(table->keys, FLAT_LINE) && !r->nlines)
+		fputs("# no source lines: the programs were compiled without -g, or their debug "
+		      "files are not here\n",
+			out);
 	flat_write_titles(table, out);
 	for (size_t i = 0; i < table->n; i++) {
 		double percent = 100.0 * (double)table->rows[i]->weight / (double)r->weight;

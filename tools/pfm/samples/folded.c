@@ -6,8 +6,8 @@
 #include "tools/pfm/samples/stacks.h"
 
 /*
- * Writes a frame's name. ';' separates frames and is replaced; the kernel's mark is
- * flamegraph.pl's.
+ * Writes a frame's name. ';' separates frames and is replaced; the marks of the
+ * kernel and of inlined functions are flamegraph.pl's.
  */
 static void folded_write_name(const struct stack_node *s, FILE *out)
 {
@@ -15,6 +15,8 @@ static void folded_write_name(const struct stack_node *s, FILE *out)
 		fputc(*p == ';' ? ':' : *p, out);
 	if (s->kernel)
 		fputs("_[k]", out);
+	else if (s->inlined)
+		fputs("_[i]", out);
 }
 
 static void folded_write_path(const struct stack_node *s, FILE *out)

@@ -91,13 +91,35 @@ static void location_resolve_user(struct recording *r, struct location *p)
 	p->function_offset = s.offset;
 }
 
+/* Finds the position of @p in the source, and the functions that are inlined there: @p becomes the
+ * innermost of them. Returns the number of functions; @frames has their names and positions. */
+static unsigned location_frames(
+	struct recording *r, struct location *p, struct symbol_frame frames[SYMBOL_FRAMES])
+{
+	unsigned n = 1;
+
+	if (!p->in || !p->in->symbols || !(r->names & (RECORDING_INLINED | RECORDING_LINES)))
+		return 1;
+	n = symbols_frames(p->in->symbols, p->address, frames);
+	for (unsigned i = 0; i < n; i++)
+		if (frames[i].at.file && !name_is_clean(frames[i].at.file))
+			frames[i].at = (struct symbol_line){NULL};
+	frames[n - 1].name = p->function;
+	p->line = frames[0].at;
+	if (!(r->names & RECORDING_INLINED))
+		return 1;
+	p->function = frames[0].name;
+	return n;
+}
+
 static struct location *locations_known(
 	const struct recording *r, const struct location *p, uint64_t key)
 {
 	for (struct hash_node *n = hash_find(&r->locations, key); n; n = hash_find_next(n)) {
 		struct location *known = container_of(n, struct location, node);
 
-		if (known->in == p->in && known->offset == p->offset && known->kernel == p->kernel)
+		if (known->in == p->in && known->offset == p->offset &&
+			known->kernel == p->kernel && known->depth == 0)
 			return known;
 	}
 	return NULL;
@@ -132,7 +154,7 @@ static int location_demangle(struct recording *r, struct location *p)
 {
 	struct demangled_name *d;
 
-	if (r->names != RECORDING_DEMANGLED || !p->function || !demangle_is_mangled(p->function))
+	if (!(r->names & RECORDING_DEMANGLE) || !p->function || !demangle_is_mangled(p->function))
 		return 0;
 	d = locations_demangled(r, p->function);
 	if (!d)
@@ -141,38 +163,74 @@ static int location_demangle(struct recording *r, struct location *p)
 	return 0;
 }
 
-static int location_resolve(struct recording *r, struct location *p)
+static int location_label(const struct recording *r, struct location *p)
 {
-	int rc = 0;
-
-	if (p->kernel)
-		rc = location_resolve_kernel(r, p);
-	else
-		location_resolve_user(r, p);
-	rc = rc < 0 ? rc : location_demangle(r, p);
-	if (p->function && !name_is_clean(p->function))
-		p->function = NULL;
-	return rc;
+	if (!(r->names & RECORDING_LINES) || !p->function || !p->line.file)
+		return 0;
+	return asprintf(&p->label, "%s %s:%u", p->function, p->line.shown, p->line.line) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
-/* Adds a location and its names. NULL: no memory. */
+/* Makes a name of @p for people, and puts @p among the known ones. */
+static int location_keep(struct recording *r, struct location *p, uint64_t key)
+{
+	int rc = location_demangle(r, p);
+
+	if (p->function && !name_is_clean(p->function))
+		p->function = NULL;
+	r->nlines += p->line.file != NULL;
+	p->number = r->nlocations++;
+	hash_add(&r->locations, &p->node, key);
+	return rc < 0 ? rc : location_label(r, p);
+}
+
+/* A copy of @from, for the function into which it is inlined. NULL: no memory. */
+static struct location *location_outer(const struct location *from, const struct symbol_frame *f)
+{
+	struct location *p = malloc(sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = *from;
+	p->function = f->name;
+	p->line = f->at;
+	p->depth = from->depth + 1;
+	p->label = NULL;
+	return p;
+}
+
+/* Adds a location, its names, and the functions into which it is inlined. NULL: no memory. */
 static const struct location *locations_add(
 	struct recording *r, const struct location *at, uint64_t key)
 {
-	struct location *p = malloc(sizeof(*p));
+	struct symbol_frame frames[SYMBOL_FRAMES];
+	struct location *p = malloc(sizeof(*p)), *first = p;
+	unsigned n;
 
 	if (!p)
 		return NULL;
 	*p = *at;
 	p->object = p->in;
 	p->address = p->offset;
-	if (location_resolve(r, p) < 0) {
+	if (p->kernel && location_resolve_kernel(r, p) < 0) {
 		free(p);
 		return NULL;
 	}
-	p->number = r->nlocations++;
-	hash_add(&r->locations, &p->node, key);
-	return p;
+	if (!p->kernel)
+		location_resolve_user(r, p);
+	n = location_frames(r, p, frames);
+	for (unsigned i = 1; i < n; i++) {
+		struct location *outer = location_outer(p, &frames[i]);
+
+		p->into = outer;
+		if (location_keep(r, p, key) < 0 || !outer) {
+			free(outer);
+			return NULL;
+		}
+		p = outer;
+	}
+	return location_keep(r, p, key) < 0 ? NULL : first;
 }
 
 /* The mapping at @ip. A forked thread has the name of its parent until it has its own. */
@@ -221,8 +279,11 @@ static void locations_free_all(struct recording *r)
 {
 	for (size_t i = 0; i < r->locations.nbuckets; i++)
 		for (struct hash_node *n = r->locations.bucket[i], *next; n; n = next) {
+			struct location *p = container_of(n, struct location, node);
+
 			next = n->next;
-			free(container_of(n, struct location, node));
+			free(p->label);
+			free(p);
 		}
 	hash_free(&r->locations);
 }
@@ -253,7 +314,7 @@ void locations_free(struct recording *r)
 	kallsyms_close(r->kernel);
 }
 
-const char *location_name(const struct location *p, char room[LOCATION_ROOM])
+const char *location_function(const struct location *p, char room[LOCATION_ROOM])
 {
 	if (p->function)
 		return p->function;
@@ -261,6 +322,11 @@ const char *location_name(const struct location *p, char room[LOCATION_ROOM])
 		return "[unknown]";
 	snprintf(room, LOCATION_ROOM, "0x%" PRIx64, p->address);
 	return room;
+}
+
+const char *location_name(const struct location *p, char room[LOCATION_ROOM])
+{
+	return p->label ? p->label : location_function(p, room);
 }
 
 const char *location_object(const struct location *p)

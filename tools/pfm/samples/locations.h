@@ -8,12 +8,14 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "tools/pfm/samples/symbols.h"
 
 struct object;
 struct recorded_sample;
 struct recording;
 
-/* A byte of a mapped file, or an address of the kernel. */
+/* A function at a byte of a mapped file, or at an address of the kernel. At one byte there may be
+ * several, of which each is inlined into the next. */
 struct location {
 	struct hash_node node;       /* in recording.locations */
 	struct object *in;           /* the mapped file; NULL: the kernel, or not known */
@@ -23,7 +25,11 @@ struct location {
 	uint64_t ip;                 /* an address at which a sample had it */
 	bool kernel;                 /* executed at kernel level */
 	const char *function;        /* NULL: not known */
-	uint64_t function_offset;    /* from the function's beginning */
+	uint64_t function_offset;    /* from the function's beginning, unless it is inlined */
+	struct symbol_line line;     /* in that function */
+	const struct location *into; /* the function into which it is inlined; NULL: it is not */
+	unsigned depth;              /* number of functions that are inlined into it here */
+	char *label;                 /* function and line, where they are shown together */
 	unsigned number;             /* counts from 0 */
 };
 
@@ -32,12 +38,14 @@ int locations_init(struct recording *r);
 /* Also frees an incomplete locations_init(). */
 void locations_free(struct recording *r);
 
-/* The location of @ip in a sample's process, by the current mappings. NULL: no memory. */
+/* The innermost function at @ip in a sample's process, by the current mappings. NULL: no memory. */
 const struct location *locations_find(
 	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel);
 
-/* The displayed name of a location, in @room if it has no function. */
+/* The displayed name of a location's function, in @room if it has none. */
 enum { LOCATION_ROOM = 32 };
+const char *location_function(const struct location *p, char room[LOCATION_ROOM]);
+/* The same, with the source line if the recording shows lines. */
 const char *location_name(const struct location *p, char room[LOCATION_ROOM]);
 /* The name of the object without its directories. */
 const char *location_object(const struct location *p);

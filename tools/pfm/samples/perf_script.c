@@ -8,7 +8,9 @@ static void script_write_frame(const struct location *p, uint64_t ip, FILE *out)
 {
 	const char *object = p->object ? p->object->path : "[unknown]";
 
-	if (p->function)
+	if (p->function && p->into)
+		fprintf(out, "\t%16" PRIx64 " %s (inlined)\n", ip, p->function);
+	else if (p->function)
 		fprintf(out, "\t%16" PRIx64 " %s+0x%" PRIx64 " (%s)\n", ip, p->function,
 			p->function_offset, object);
 	else

@@ -46,6 +46,9 @@ enum {
 	MAPPING_FILENAME = 5,
 	MAPPING_BUILD_ID,
 	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILENAMES,
+	MAPPING_HAS_LINE_NUMBERS,
+	MAPPING_HAS_INLINE_FRAMES,
 
 	LOCATION_ID = 1,
 	LOCATION_MAPPING_ID,
@@ -53,6 +56,7 @@ enum {
 	LOCATION_LINE,
 
 	LINE_FUNCTION_ID = 1,
+	LINE_LINE,
 
 	FUNCTION_ID = 1,
 	FUNCTION_NAME,
@@ -122,28 +126,35 @@ static void pprof_mapping(struct pprof *p, const struct object *o)
 	protobuf_number(&p->message, MAPPING_MEMORY_LIMIT, UINT64_MAX);
 	protobuf_number(&p->message, MAPPING_FILENAME, pprof_string(p, o->path));
 	protobuf_number(&p->message, MAPPING_BUILD_ID, pprof_string(p, id));
-	protobuf_number(&p->message, MAPPING_HAS_FUNCTIONS, 1);
+	for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINE_FRAMES; has++)
+		protobuf_number(&p->message, has, 1);
 	protobuf_message(&p->profile, PROFILE_MAPPING, &p->message);
 }
 
-/* Writes a location, with its own function: pprof adds up functions of the same name. */
+/* Writes a location, with the lines of the functions there, the innermost first. */
 static void pprof_location(struct pprof *p, const struct location *at)
 {
-	uint64_t id = at->number + 1;
-
-	protobuf_number(&p->message, LOCATION_ID, id);
+	protobuf_number(&p->message, LOCATION_ID, at->number + 1);
 	protobuf_number(&p->message, LOCATION_MAPPING_ID, at->object ? at->object->number + 1 : 0);
 	protobuf_number(&p->message, LOCATION_ADDRESS, at->address);
-	if (at->function) {
-		protobuf_number(&p->inner, LINE_FUNCTION_ID, id);
+	for (; at; at = at->into) {
+		if (!at->function)
+			continue;
+		protobuf_number(&p->inner, LINE_FUNCTION_ID, at->number + 1);
+		protobuf_number(&p->inner, LINE_LINE, at->line.line);
 		protobuf_message(&p->message, LOCATION_LINE, &p->inner);
 	}
 	protobuf_message(&p->profile, PROFILE_LOCATION, &p->message);
-	if (!at->function)
-		return;
-	protobuf_number(&p->message, FUNCTION_ID, id);
+}
+
+/* Writes the function of a location: pprof adds up functions of the same name. */
+static void pprof_function(struct pprof *p, const struct location *at)
+{
+	protobuf_number(&p->message, FUNCTION_ID, at->number + 1);
 	protobuf_number(&p->message, FUNCTION_NAME, pprof_string(p, at->function));
 	protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, pprof_string(p, at->function));
+	if (at->line.file)
+		protobuf_number(&p->message, FUNCTION_FILENAME, pprof_string(p, at->line.file));
 	protobuf_message(&p->profile, PROFILE_FUNCTION, &p->message);
 }
 
@@ -160,7 +171,8 @@ static void pprof_label(struct pprof *p, const char *key, const char *str, uint6
 static void pprof_sample(struct pprof *p, const struct recorded_sample *s, uint64_t weight)
 {
 	for (uint32_t i = 0; i < s->nframes; i++)
-		protobuf_pack(&p->inner, s->frames[i].at->number + 1);
+		if (s->frames[i].at->depth == 0)
+			protobuf_pack(&p->inner, s->frames[i].at->number + 1);
 	protobuf_message(&p->message, SAMPLE_LOCATION_ID, &p->inner);
 	protobuf_pack(&p->inner, weight);
 	protobuf_pack(&p->inner, weight * recording_period(p->r));
@@ -230,8 +242,14 @@ static void pprof_locations(struct pprof *p)
 	const struct hash *h = &p->r->locations;
 
 	for (size_t i = 0; i < h->nbuckets; i++)
-		for (struct hash_node *n = h->bucket[i]; n; n = n->next)
-			pprof_location(p, container_of(n, struct location, node));
+		for (struct hash_node *n = h->bucket[i]; n; n = n->next) {
+			const struct location *at = container_of(n, struct location, node);
+
+			if (at->depth == 0)
+				pprof_location(p, at);
+			if (at->function)
+				pprof_function(p, at);
+		}
 }
 
 static void pprof_number(struct pprof *p, unsigned field, const char *key)

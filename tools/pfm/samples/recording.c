@@ -226,8 +226,26 @@ static bool recording_is_kernel(uint64_t ip)
 	return ip >> 63;
 }
 
-/* Adds a frame. @returns: @ip is a return address, which is after the call, perhaps in the next
- * function. */
+/* Inlined functions are frames that the file does not have. */
+static int recording_push_frame(
+	struct recording *r, struct recorded_sample *s, const struct recorded_frame *f)
+{
+	if (r->nframes == r->frames_room) {
+		size_t room = 2 * r->frames_room;
+		struct recorded_frame *more = realloc(r->frames, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		r->frames = more;
+		r->frames_room = room;
+	}
+	r->frames[r->nframes++] = *f;
+	s->nframes++;
+	return 0;
+}
+
+/* Adds a frame, and the functions into which it is inlined. @returns: @ip is a return address,
+ * which is after the call, perhaps in the next function. */
 static int recording_add_frame(
 	struct recording *r, struct recorded_sample *s, uint64_t ip, bool kernel, bool returns)
 {
@@ -235,7 +253,9 @@ static int recording_add_frame(
 
 	if (!at)
 		return -ENOMEM;
-	s->frames[s->nframes++] = (struct recorded_frame){at, ip};
+	for (; at; at = at->into)
+		if (recording_push_frame(r, s, &(struct recorded_frame){at, ip}) < 0)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -322,7 +342,6 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 		.pid = from->pid,
 		.tid = from->tid,
 		.cpu = from->cpu,
-		.frames = r->frames + r->nframes,
 	};
 	if (recording_is_user(rec))
 		image_live(&r->image, s->pid, s->tid);
@@ -330,7 +349,6 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 				     : recording_add_ips(r, s, from)) < 0)
 		return recording_no_memory(e);
 	recording_name_sample(r, s);
-	r->nframes += s->nframes;
 	return recording_add_weight(r, s->weight, e);
 }
 
@@ -366,6 +384,8 @@ static int recording_replay(struct recording *r, const struct timeline *l, struc
 	for (size_t i = 0; i < l->n; i++)
 		if (recording_apply(r, l->t[i].rec, e) < 0)
 			return -e->no;
+	for (size_t i = 0, at = 0; i < r->nsamples; at += r->samples[i++].nframes)
+		r->samples[i].frames = r->frames + at;
 	return 0;
 }
 
@@ -376,15 +396,15 @@ static int recording_build(struct recording *r, struct timeline *l, struct err *
 	if (rc < 0)
 		return rc;
 	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
-	r->frames = calloc(r->nframes + 1, sizeof(*r->frames));
+	r->frames_room = r->nframes + 1;
+	r->frames = calloc(r->frames_room, sizeof(*r->frames));
 	if (!r->samples || !r->frames || image_init(&r->image) < 0 || locations_init(r) < 0)
 		return recording_no_memory(e);
 	rc = recording_replay(r, l, e);
 	return rc < 0 || (text_ok(&r->notes) && text_ok(&r->info)) ? rc : recording_no_memory(e);
 }
 
-int recording_take(
-	struct recording *r, struct data_file file, enum recording_names names, struct err *e)
+int recording_take(struct recording *r, struct data_file file, unsigned names, struct err *e)
 {
 	struct timeline l = {0};
 	int rc;
@@ -401,7 +421,7 @@ int recording_take(
 	return rc;
 }
 
-int recording_open(struct recording *r, const char *path, enum recording_names names, struct err *e)
+int recording_open(struct recording *r, const char *path, unsigned names, struct err *e)
 {
 	struct data_file f;
 	int rc = data_load(&f, path, e);

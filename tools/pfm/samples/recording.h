@@ -26,7 +26,7 @@ struct recorded_sample {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint32_t nframes;              /* 1 or more */
+	uint32_t nframes;              /* 1 or more, with the inlined ones */
 	unsigned life, thread_life;    /* of the process and the thread: image_life() */
 	const char *comm;              /* of the thread at that time; NULL: not known */
 	const char *process;           /* name of the process at that time; NULL: not known */
@@ -39,11 +39,14 @@ struct recorded_loss {
 	const char *why;
 };
 
-/* How functions are named. */
+/* How functions are named: a sum of these. */
 enum recording_names {
-	RECORDING_ADDRESSES, /* by addresses: no file but the recording is opened */
-	RECORDING_SYMBOLS,
-	RECORDING_DEMANGLED,
+	RECORDING_ADDRESSES = 0, /* by addresses: no file but the recording is opened */
+	RECORDING_SYMBOLS = 1,
+	RECORDING_DEMANGLE = 2, /* names of C++ and Rust as in the source */
+	RECORDING_INLINED = 4,  /* inlined functions are frames */
+	RECORDING_LINES = 8,    /* names have source lines, as in "a prog.c:12" */
+	RECORDING_DEFAULT = RECORDING_SYMBOLS | RECORDING_DEMANGLE | RECORDING_INLINED,
 };
 
 struct recording {
@@ -55,14 +58,16 @@ struct recording {
 	size_t nsamples;
 	struct recorded_frame *frames; /* of all samples */
 	size_t nframes;
+	size_t frames_room;
 	size_t nstacks; /* samples with a call chain */
 	size_t ncut;    /* of these, those that lack their outermost callers */
 	struct hash locations;
 	unsigned nlocations;
+	unsigned nlines; /* locations whose position in the source is known */
 	uint64_t weight; /* of all samples */
 	struct kallsyms *kernel;
 	bool kernel_tried;
-	enum recording_names names;
+	unsigned names;        /* enum recording_names */
 	struct hash demangled; /* demangled names of functions, by the mangled name's address */
 	struct recorded_loss *losses; /* sorted by kind and reason */
 	size_t nlosses;
@@ -71,11 +76,9 @@ struct recording {
 	bool ended;        /* the recording ended properly */
 };
 
-int recording_open(
-	struct recording *r, const char *path, enum recording_names names, struct err *e);
+int recording_open(struct recording *r, const char *path, unsigned names, struct err *e);
 /* Like recording_open(), for a file in memory, which the recording takes over. */
-int recording_take(
-	struct recording *r, struct data_file file, enum recording_names names, struct err *e);
+int recording_take(struct recording *r, struct data_file file, unsigned names, struct err *e);
 void recording_close(struct recording *r);
 
 /* The value of @key in the file's information, up to the end of its line; empty: none. */

@@ -10,7 +10,16 @@
 #include "tools/pfm/samples/recording.h"
 
 /* The keys of a line of the flat profile. */
-enum flat_key { FLAT_COMMAND, FLAT_PID, FLAT_TID, FLAT_CPU, FLAT_OBJECT, FLAT_FUNCTION, FLAT_KEYS };
+enum flat_key {
+	FLAT_COMMAND,
+	FLAT_PID,
+	FLAT_TID,
+	FLAT_CPU,
+	FLAT_OBJECT,
+	FLAT_FUNCTION,
+	FLAT_LINE,
+	FLAT_KEYS
+};
 
 struct flat_keys {
 	enum flat_key key[FLAT_KEYS];
@@ -19,6 +28,7 @@ struct flat_keys {
 
 /* Parses "command,function". */
 int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e);
+bool flat_has_key(const struct flat_keys *keys, enum flat_key key);
 /* Writes the flat profile. Leaves out lines of less than @at_least percent. */
 int flat_write(const struct recording *r, const struct flat_keys *keys, double at_least, FILE *out,
 	struct err *e);

@@ -9,7 +9,7 @@
 struct stack_key {
 	const char *name;
 	const char *object;
-	bool kernel;
+	bool kernel, inlined;
 };
 
 static struct stack_node *stack_known(const struct stacks *st, const struct stack_node *parent,
@@ -18,7 +18,8 @@ static struct stack_node *stack_known(const struct stacks *st, const struct stac
 	for (struct hash_node *n = hash_find(&st->nodes, key); n; n = hash_find_next(n)) {
 		struct stack_node *s = container_of(n, struct stack_node, node);
 
-		if (s->parent == parent && s->kernel == k->kernel && strcmp(s->name, k->name) == 0)
+		if (s->parent == parent && s->kernel == k->kernel && s->inlined == k->inlined &&
+			strcmp(s->name, k->name) == 0)
 			return s;
 	}
 	return NULL;
@@ -41,6 +42,7 @@ static struct stack_node *stack_child(
 	s->parent = parent;
 	s->object = k->object;
 	s->kernel = k->kernel;
+	s->inlined = k->inlined;
 	hash_add(&st->nodes, &s->node, key);
 	return s;
 }
@@ -67,6 +69,7 @@ static struct stack_node *stack_step_frame(
 		.name = p->object ? location_name(p, room) : stack_unknown,
 		.object = location_object(p),
 		.kernel = p->kernel,
+		.inlined = p->into,
 	};
 
 	if (!p->object && at->object && !at->kernel && strcmp(at->name, stack_unknown) == 0)
@@ -102,7 +105,9 @@ static int stack_compare_names(const void *a, const void *b)
 	const struct stack_node *y = *(struct stack_node *const *)b;
 	int order = strcmp(y->name, x->name);
 
-	return order ? order : (int)x->kernel - (int)y->kernel;
+	if (order)
+		return order;
+	return x->kernel != y->kernel ? x->kernel - y->kernel : x->inlined - y->inlined;
 }
 
 static int stack_compare_weights(const void *a, const void *b)

@@ -15,6 +15,7 @@ struct stack_node {
 	char *name;
 	const char *object; /* NULL: a command, or not known */
 	bool kernel;        /* executed at kernel level */
+	bool inlined;       /* into its caller */
 	uint64_t weight;    /* with the nodes below */
 	uint64_t self;      /* without the nodes below */
 };

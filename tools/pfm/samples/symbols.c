@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/debug_info.h"
 #include "tools/pfm/samples/regular.h"
 
 const bool symbols_supported = true;
@@ -19,6 +20,7 @@ struct symbols {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
+	struct debug_info *lines; /* NULL: no memory */
 };
 
 static char *symbols_debuginfo_path;
@@ -86,6 +88,7 @@ static int symbols_load(struct symbols *s, const struct object *o, struct err *e
 	s->elf = s->module ? dwfl_module_getelf(s->module, &bias) : NULL;
 	if (!s->elf)
 		return err_set(e, ENOEXEC, "%s is no ELF file", o->path);
+	s->lines = debug_info_new(s->module);
 	return symbols_check_id(s->module, o, e);
 }
 
@@ -105,6 +108,8 @@ struct symbols *symbols_open(const struct object *o, struct err *e)
 
 void symbols_close(struct symbols *s)
 {
+	if (s)
+		debug_info_free(s->lines);
 	if (s && s->dwfl)
 		dwfl_end(s->dwfl);
 	free(s);
@@ -157,6 +162,13 @@ struct symbol symbols_find(struct symbols *s, uint64_t offset)
 	return found;
 }
 
+unsigned symbols_frames(
+	struct symbols *s, uint64_t address, struct symbol_frame frames[SYMBOL_FRAMES])
+{
+	frames[0] = (struct symbol_frame){NULL};
+	return s->lines ? debug_info_find(s->lines, address, frames) : 1;
+}
+
 #else
 
 const bool symbols_supported = false;
@@ -176,6 +188,15 @@ struct symbol symbols_find(struct symbols *s, uint64_t offset)
 {
 	(void)s;
 	return (struct symbol){.address = offset};
+}
+
+unsigned symbols_frames(
+	struct symbols *s, uint64_t address, struct symbol_frame frames[SYMBOL_FRAMES])
+{
+	(void)s;
+	(void)address;
+	frames[0] = (struct symbol_frame){NULL};
+	return 1;
 }
 
 #endif

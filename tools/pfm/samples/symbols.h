@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Function names: for files, by elfutils, with separate debug files and debuginfod where those are
- * set up; for the kernel, by /proc/kallsyms. */
+/* Function names, inlined functions and source lines: for files, by elfutils, with separate debug
+ * files and debuginfod where those are set up; for the kernel, by /proc/kallsyms. */
 #ifndef TOOLS_PFM_SAMPLES_SYMBOLS_H
 #define TOOLS_PFM_SAMPLES_SYMBOLS_H
 
@@ -25,6 +25,27 @@ struct symbols *symbols_open(const struct object *o, struct err *e);
 void symbols_close(struct symbols *s);
 /* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);
+
+/* A position in the source. */
+struct symbol_line {
+	const char *file;  /* NULL: not known */
+	const char *shown; /* the part of @file below the directory of compilation */
+	unsigned line;     /* from 1 on */
+};
+
+/* A function at an address, and the position there. */
+struct symbol_frame {
+	const char *name; /* of an inlined function, as the linker would have it; NULL: it has no
+			     name, or is not inlined */
+	struct symbol_line at;
+};
+
+enum { SYMBOL_FRAMES = 32 };
+
+/* Finds the functions at @address, one of the file's own: inlined ones, from the innermost on, then
+ * the one that contains them all, which symbols_find() names. Returns their number: 1 at least. */
+unsigned symbols_frames(
+	struct symbols *s, uint64_t address, struct symbol_frame frames[SYMBOL_FRAMES]);
 
 struct kallsyms;
 

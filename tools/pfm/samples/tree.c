@@ -34,7 +34,7 @@ static void tree_write_name(const struct tree *t, const char *name, int room)
 
 static void tree_write_line(const struct tree *t, const struct stack_node *s, unsigned level)
 {
-	const char *mark = s->kernel ? " [k]" : "";
+	const char *mark = s->kernel ? " [k]" : s->inlined ? " [i]" : "";
 	int indent = TREE_INDENT * (int)(level < TREE_LEVELS ? level : TREE_LEVELS);
 
 	if (t->options->callers)
