@@ -60,7 +60,7 @@ void debug_info_free(struct debug_info *d)
 
 /* --- Indexes. What they have no memory for is not found. */
 
-static void ranges_add(struct ranges *r, const struct range *one)
+static void debug_ranges_add(struct ranges *r, const struct range *one)
 {
 	size_t room = r->room ? 2 * r->room : 64;
 	struct range *all;
@@ -77,22 +77,22 @@ static void ranges_add(struct ranges *r, const struct range *one)
 	r->all[r->n++] = *one;
 }
 
-static int ranges_compare(const void *a, const void *b)
+static int debug_ranges_compare(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 
 	return x->low < y->low ? -1 : x->low > y->low;
 }
 
-static void ranges_sort(struct ranges *r)
+static void debug_ranges_sort(struct ranges *r)
 {
 	if (r->n)
-		qsort(r->all, r->n, sizeof(*r->all), ranges_compare);
+		qsort(r->all, r->n, sizeof(*r->all), debug_ranges_compare);
 }
 
 /* The range with @address. Ranges of different functions do not overlap, except in damaged files.
  */
-static const struct range *ranges_find(const struct ranges *r, uint64_t address)
+static const struct range *debug_ranges_find(const struct ranges *r, uint64_t address)
 {
 	size_t low = 0, high = r->n;
 
@@ -108,14 +108,14 @@ static const struct range *ranges_find(const struct ranges *r, uint64_t address)
 }
 
 /* Adds the addresses of @die, a unit or a function. */
-static void ranges_add_die(struct ranges *r, Dwarf_Die *die, unsigned unit)
+static void debug_ranges_add_die(struct ranges *r, Dwarf_Die *die, unsigned unit)
 {
 	struct range one = {.unit = unit, .die = dwarf_dieoffset(die)};
 	Dwarf_Addr base;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &one.low, &one.high)) > 0)
-		ranges_add(r, &one);
+		debug_ranges_add(r, &one);
 }
 
 static void debug_info_add_unit(struct debug_info *d, Dwarf_Die *die, Dwarf_Addr bias)
@@ -126,7 +126,7 @@ static void debug_info_add_unit(struct debug_info *d, Dwarf_Die *die, Dwarf_Addr
 	*u = (struct unit){.die = *die, .tree = *die, .bias = bias};
 	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
 		u->tree = split;
-	ranges_add_die(&d->ranges, die, d->n++);
+	debug_ranges_add_die(&d->ranges, die, d->n++);
 }
 
 static void debug_info_index(struct debug_info *d)
@@ -147,11 +147,11 @@ static void debug_info_index(struct debug_info *d)
 		}
 		debug_info_add_unit(d, die, bias);
 	}
-	ranges_sort(&d->ranges);
+	debug_ranges_sort(&d->ranges);
 }
 
 /* Adds the functions below @parent. Functions may be in namespaces, classes and other functions. */
-static void unit_index_below(struct unit *u, Dwarf_Die *parent, unsigned depth)
+static void debug_unit_index_below(struct unit *u, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 	int rc = depth < DEBUG_INFO_DEPTH ? dwarf_child(parent, &die) : 1;
@@ -160,17 +160,17 @@ static void unit_index_below(struct unit *u, Dwarf_Die *parent, unsigned depth)
 		u->dies++;
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			ranges_add_die(&u->functions, &die, 0);
+			debug_ranges_add_die(&u->functions, &die, 0);
 			if (!dwarf_hasattr(&die, DW_AT_declaration) &&
 				!dwarf_hasattr(&die, DW_AT_inline))
-				unit_index_below(u, &die, depth + 1);
+				debug_unit_index_below(u, &die, depth + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
 		case DW_TAG_lexical_block:
-			unit_index_below(u, &die, depth + 1);
+			debug_unit_index_below(u, &die, depth + 1);
 			break;
 		default:
 			break;
@@ -188,14 +188,14 @@ static struct unit *debug_info_unit(struct debug_info *d, uint64_t address)
 	if (!d->n)
 		return NULL;
 	/* All units have the bias of the file that they come from. */
-	r = ranges_find(&d->ranges, address - d->units[0].bias);
+	r = debug_ranges_find(&d->ranges, address - d->units[0].bias);
 	if (!r)
 		return NULL;
 	u = &d->units[r->unit];
 	if (!u->indexed) {
 		u->indexed = true;
-		unit_index_below(u, &u->tree, 0);
-		ranges_sort(&u->functions);
+		debug_unit_index_below(u, &u->tree, 0);
+		debug_ranges_sort(&u->functions);
 	}
 	return u;
 }
@@ -203,7 +203,7 @@ static struct unit *debug_info_unit(struct debug_info *d, uint64_t address)
 /* --- Positions */
 
 /* The part of @file below the unit's directory of compilation. */
-static const char *unit_shown(struct unit *u, const char *file)
+static const char *debug_unit_shown(struct unit *u, const char *file)
 {
 	Dwarf_Attribute attribute;
 	const char *dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attribute));
@@ -212,7 +212,7 @@ static const char *unit_shown(struct unit *u, const char *file)
 	return n && strncmp(file, dir, n) == 0 && file[n] == '/' ? file + n + 1 : file;
 }
 
-static struct symbol_line unit_line(struct unit *u, uint64_t address)
+static struct symbol_line debug_unit_line(struct unit *u, uint64_t address)
 {
 	Dwarf_Line *found = dwarf_getsrc_die(&u->die, address);
 	const char *file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
@@ -220,10 +220,10 @@ static struct symbol_line unit_line(struct unit *u, uint64_t address)
 
 	if (!file || dwarf_lineno(found, &line) < 0 || line <= 0)
 		return (struct symbol_line){NULL};
-	return (struct symbol_line){file, unit_shown(u, file), (unsigned)line};
+	return (struct symbol_line){file, debug_unit_shown(u, file), (unsigned)line};
 }
 
-static bool die_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
+static bool debug_die_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
 {
 	Dwarf_Attribute attribute;
 
@@ -231,43 +231,44 @@ static bool die_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
 }
 
 /* Where an inlined function was called. */
-static struct symbol_line unit_call(struct unit *u, Dwarf_Die *inlined)
+static struct symbol_line debug_unit_call(struct unit *u, Dwarf_Die *inlined)
 {
 	Dwarf_Word file, line;
 	Dwarf_Files *files;
 	const char *name;
 
-	if (!die_number(inlined, DW_AT_call_file, &file) ||
-		!die_number(inlined, DW_AT_call_line, &line) || !line ||
+	if (!debug_die_number(inlined, DW_AT_call_file, &file) ||
+		!debug_die_number(inlined, DW_AT_call_line, &line) || !line ||
 		dwarf_getsrcfiles(&u->die, &files, NULL) < 0)
 		return (struct symbol_line){NULL};
 	name = dwarf_filesrc(files, file, NULL, NULL);
 	if (!name)
 		return (struct symbol_line){NULL};
-	return (struct symbol_line){name, unit_shown(u, name), (unsigned)line};
+	return (struct symbol_line){name, debug_unit_shown(u, name), (unsigned)line};
 }
 
 /* --- Inlined functions */
 
-static const char *die_string(Dwarf_Die *die, unsigned name)
+static const char *debug_die_string(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-static const char *die_name(Dwarf_Die *die)
+static const char *debug_die_name(Dwarf_Die *die)
 {
-	const char *name = die_string(die, DW_AT_linkage_name);
+	const char *name = debug_die_string(die, DW_AT_linkage_name);
 
 	if (!name)
-		name = die_string(die, DW_AT_MIPS_linkage_name);
-	return name ? name : die_string(die, DW_AT_name);
+		name = debug_die_string(die, DW_AT_MIPS_linkage_name);
+	return name ? name : debug_die_string(die, DW_AT_name);
 }
 
 /* Finds the inlined functions that contain @address, from the outermost on. Returns their number.
  */
-static unsigned die_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die found[], unsigned most)
+static unsigned debug_die_inlined(
+	Dwarf_Die *function, uint64_t address, Dwarf_Die found[], unsigned most)
 {
 	Dwarf_Die die, child = *function;
 	unsigned n = 0, dies = 0;
@@ -291,14 +292,15 @@ static unsigned die_inlined(Dwarf_Die *function, uint64_t address, Dwarf_Die fou
 	return n;
 }
 
-static unsigned unit_inlined(struct unit *u, uint64_t address, Dwarf_Die found[], unsigned most)
+static unsigned debug_unit_inlined(
+	struct unit *u, uint64_t address, Dwarf_Die found[], unsigned most)
 {
-	const struct range *r = ranges_find(&u->functions, address);
+	const struct range *r = debug_ranges_find(&u->functions, address);
 	Dwarf_Die function;
 
 	if (!r || !dwarf_offdie(dwarf_cu_getdwarf(u->tree.cu), r->die, &function))
 		return 0;
-	return die_inlined(&function, address, found, most);
+	return debug_die_inlined(&function, address, found, most);
 }
 
 unsigned debug_info_find(
@@ -312,13 +314,13 @@ unsigned debug_info_find(
 	if (!u)
 		return 1;
 	address -= u->bias;
-	n = unit_inlined(u, address, inlined, SYMBOL_FRAMES - 1);
-	frames[0].at = unit_line(u, address);
+	n = debug_unit_inlined(u, address, inlined, SYMBOL_FRAMES - 1);
+	frames[0].at = debug_unit_line(u, address);
 	for (unsigned i = 0; i < n; i++) {
 		Dwarf_Die *die = &inlined[n - 1 - i];
 
-		frames[i].name = die_name(die);
-		frames[i + 1] = (struct symbol_frame){.at = unit_call(u, die)};
+		frames[i].name = debug_die_name(die);
+		frames[i + 1] = (struct symbol_frame){.at = debug_unit_call(u, die)};
 	}
 	return n + 1;
 }
