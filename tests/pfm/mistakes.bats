@@ -90,10 +90,10 @@ mistakes() {
 		stta                          | is it stat?
 		script                        | pfm report --perf-script
 		diff                          | pfm stat --compare
-		annotate                      | pfm report
+		annotate --symbol x           | pfm annotate FUNCTION
 		help script                   | pfm report --perf-script
 		help scrpt                    | is it script? pfm report --perf-script
-		anotate                       | is it annotate? --pprof
+		anotate                       | is it annotate?
 		events                        | pfm list
 		perfctr                       | pfm stat
 		version                       | pfm --version
@@ -111,7 +111,7 @@ mistakes() {
 			[[ $output == "pfm $command: --frobnicate: no such option"* ]]
 		done
 	done < <(sed -n '/^\.Ss Options of perf/,/^\.El/s/^\.It [a-z]* Ta Li .*/&/p' "$BATS_TEST_DIRNAME/../../man/pfm.1")
-	[ "$n" = 5 ]
+	[ "$n" = 6 ]
 }
 
 @test "events, levels, processes and groups that there are not: what there is" {

@@ -241,6 +241,46 @@ line_of() {
 	pfm report recorded --no-inline --sort=object,function >whole
 	[ "$(awk '$3 == "inliner" { print $4; exit }' whole)" = outer ]
 	! grep -qwE 'inner|middle' whole
+	# The source has the same numbers.
+	pfm annotate outer -i recorded >outer
+	[ "$(awk '!/^#/ && $1 ~ /%$/ { n += $2 } END { print n }' outer)" = \
+		"$(awk '$4 == "outer" { print $2 }' whole)" ]
+	pfm annotate -i recorded inner >inner
+	[ "$(awk "/inner's line/ { print \$2 }" inner)" = \
+		"$(awk -v line="$(line_of inner)" '$5 == "inner" && index($6, line) { print $2 }' lines)" ]
+	! grep -q "middle's line" <(grep % inner)
+}
+
+# Of a program that was compiled here.
+@test "pfm annotate: a source that was changed, is no file, or is not here" {
+	{
+		printf '/* \033[2J */\n\n\n\n'
+		cat "$BATS_TEST_DIRNAME/../fs/inliner.c"
+	} >own.c
+	gcc -g -O1 -I"$BATS_TEST_DIRNAME/../.." -o own own.c
+	serve_perf
+	record_enough "143 TERM" has_samples 200 "$PWD/own"
+	finish 143 TERM
+	pfm annotate -i recorded >source
+	grep -qx "# $PWD/own.c" source
+	grep -qE "^ *[0-9.]+% +[0-9]+ +[0-9]+          uint64_t|^ *[0-9.]+% +[0-9]+ +[0-9]+ +WORK\(4 \* unit\); /\* (inn|out)er's" source
+	! grep -q 'changed after' source
+	touch -d '+1 hour' own.c
+	sed -i 's/.*WORK(.* unit).*/\x1b[2J\tred/' own.c
+	pfm annotate -i recorded >source
+	grep -q '^# the source was changed after the recording' source
+	grep -qE '%.*  \?\[2J    red$' source
+	! grep -q $'\033' source
+	rm own.c && mkfifo own.c
+	bounded pfm annotate -i recorded >source
+	grep -q '^# the source cannot be read: it is no regular file$' source
+	grep -qE '^ *[0-9.]+% +[0-9]+ +[0-9]+$' source
+	rm own.c
+	pfm annotate -i recorded | grep -q '^# the source cannot be read: ENOENT'
+	run -125 pfm annotate -i recorded no_such_function
+	[[ $output == *"pfm report --sort=function"* ]]
+	strip -g own && run -125 pfm annotate -i recorded outer
+	[[ $output == *"compile its program with -g"* || $output == *"no sample is in"* ]]
 }
 
 # The kernel records 127 frames by default.

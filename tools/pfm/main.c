@@ -31,6 +31,7 @@ const struct pfm_command *const pfm_commands[] = {
 	&cmd_top,
 	&cmd_record,
 	&cmd_report,
+	&cmd_annotate,
 	&cmd_list,
 	&cmd_encode,
 	&cmd_decode,
@@ -44,7 +45,6 @@ const struct pfm_command *const pfm_commands[] = {
 static const struct {
 	const char *name, *instead;
 } main_foreign[] = {
-	{"annotate", "`pfm report --pprof=FILE`, then `go tool pprof -disasm FUNCTION FILE`"},
 	{"bench", "perf bench"},
 	{"c2c", "perf c2c"},
 	{"diff", "`pfm stat --compare 'COMMAND A' 'COMMAND B'`"},

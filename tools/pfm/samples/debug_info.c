@@ -202,14 +202,16 @@ static struct unit *debug_info_unit(struct debug_info *d, uint64_t address)
 
 /* --- Positions */
 
-/* The part of @file below the unit's directory of compilation. */
-static const char *debug_unit_shown(struct unit *u, const char *file)
+/* A line of a file, whose name is shortened to the part below the directory of compilation. */
+static struct symbol_line debug_unit_position(struct unit *u, const char *file, unsigned line)
 {
 	Dwarf_Attribute attribute;
 	const char *dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attribute));
 	size_t n = dir ? strlen(dir) : 0;
 
-	return n && strncmp(file, dir, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+	if (n && strncmp(file, dir, n) == 0 && file[n] == '/')
+		file += n + 1;
+	return (struct symbol_line){.file = file, .dir = *file == '/' ? NULL : dir, .line = line};
 }
 
 static struct symbol_line debug_unit_line(struct unit *u, uint64_t address)
@@ -220,7 +222,7 @@ static struct symbol_line debug_unit_line(struct unit *u, uint64_t address)
 
 	if (!file || dwarf_lineno(found, &line) < 0 || line <= 0)
 		return (struct symbol_line){NULL};
-	return (struct symbol_line){file, debug_unit_shown(u, file), (unsigned)line};
+	return debug_unit_position(u, file, (unsigned)line);
 }
 
 static bool debug_die_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
@@ -244,7 +246,7 @@ static struct symbol_line debug_unit_call(struct unit *u, Dwarf_Die *inlined)
 	name = dwarf_filesrc(files, file, NULL, NULL);
 	if (!name)
 		return (struct symbol_line){NULL};
-	return (struct symbol_line){name, debug_unit_shown(u, name), (unsigned)line};
+	return debug_unit_position(u, name, (unsigned)line);
 }
 
 /* --- Inlined functions */

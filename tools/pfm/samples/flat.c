@@ -78,7 +78,7 @@ int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e)
 static void flat_line(struct text *t, const struct symbol_line *at)
 {
 	if (at->file)
-		text_printf(t, "%s:%u", at->shown, at->line);
+		text_printf(t, "%s:%u", at->file, at->line);
 	else
 		text_printf(t, "[unknown]");
 }

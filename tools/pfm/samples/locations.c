@@ -91,6 +91,11 @@ static void location_resolve_user(struct recording *r, struct location *p)
 	p->function_offset = s.offset;
 }
 
+static bool location_is_clean(const struct symbol_line *at)
+{
+	return (!at->file || name_is_clean(at->file)) && (!at->dir || name_is_clean(at->dir));
+}
+
 /* Finds the position of @p in the source, and the functions that are inlined there: @p becomes the
  * innermost of them. Returns the number of functions; @frames has their names and positions. */
 static unsigned location_frames(
@@ -102,7 +107,7 @@ static unsigned location_frames(
 		return 1;
 	n = symbols_frames(p->in->symbols, p->address, frames);
 	for (unsigned i = 0; i < n; i++)
-		if (frames[i].at.file && !name_is_clean(frames[i].at.file))
+		if (!location_is_clean(&frames[i].at))
 			frames[i].at = (struct symbol_line){NULL};
 	frames[n - 1].name = p->function;
 	p->line = frames[0].at;
@@ -167,7 +172,7 @@ static int location_label(const struct recording *r, struct location *p)
 {
 	if (!(r->names & RECORDING_LINES) || !p->function || !p->line.file)
 		return 0;
-	return asprintf(&p->label, "%s %s:%u", p->function, p->line.shown, p->line.line) < 0
+	return asprintf(&p->label, "%s %s:%u", p->function, p->line.file, p->line.line) < 0
 		       ? -ENOMEM
 		       : 0;
 }

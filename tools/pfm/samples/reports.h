@@ -46,6 +46,10 @@ struct tree_options {
 int tree_write(
 	const struct recording *r, const struct tree_options *options, FILE *out, struct err *e);
 
+/* Writes the source of a function, with the share of each line. NULL: the function with the largest
+ * share, among those that have lines. ENOENT: it has no samples, or no lines. */
+int annotate_write(const struct recording *r, const char *function, FILE *out, struct err *e);
+
 /*
  * Writes a line "COMMAND;CALLER;FUNCTION WEIGHT" for each stack, for flamegraph.pl and speedscope.
  */

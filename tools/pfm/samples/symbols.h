@@ -28,9 +28,9 @@ struct symbol symbols_find(struct symbols *s, uint64_t offset);
 
 /* A position in the source. */
 struct symbol_line {
-	const char *file;  /* NULL: not known */
-	const char *shown; /* the part of @file below the directory of compilation */
-	unsigned line;     /* from 1 on */
+	const char *file; /* NULL: not known */
+	const char *dir;  /* of compilation, if @file is relative to it; else NULL */
+	unsigned line;    /* from 1 on */
 };
 
 /* A function at an address, and the position there. */
