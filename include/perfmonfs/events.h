@@ -38,6 +38,14 @@ int pfm_encode_event(const char *mount, const char *event, unsigned *pmc, uint64
 int pfm_encode_regs(const char *mount, const char *const events[], unsigned n, unsigned pmds[],
 	char *regs, size_t room);
 
+/*
+ * Calls @each with each event that the mount's PMU can count: its name, as the functions above take
+ * it, and its description, which may be empty. On a processor with CPUs of several types, these are
+ * the events that all types have. Returns 0; -1 with errno if the mount cannot be read.
+ */
+typedef void pfm_event_fn(void *arg, const char *name, const char *description);
+int pfm_list_events(const char *mount, pfm_event_fn *each, void *arg);
+
 /* The sentence about the calling thread's last failure of these functions. It says what to do, and
  * is valid until the thread's next call. */
 const char *pfm_encode_error(void);

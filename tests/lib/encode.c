@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Names of events by libpfmfs, as `pfm encode` prints them:
+ *   encode MNT               the names of all events, one a line
  *   encode MNT EVENT         pmcN VALUE
  *   encode MNT EVENT EVENT   the lines for regs, then "pmds N N"
  * Without a value, it prints the errno and the sentence, and exits with 1.
@@ -49,6 +50,25 @@ static int encode_all(const char *mount, const char *const events[], unsigned n)
 	return 0;
 }
 
+/* Each name that is listed has a value, which can be asked for at once. */
+static void print_name(void *arg, const char *name, const char *desc)
+{
+	const char *mount = arg;
+	unsigned pmc;
+	uint64_t value;
+
+	(void)desc;
+	IS(pfm_encode_event(mount, name, &pmc, &value), 0);
+	printf("%s\n", name);
+}
+
+static int list(const char *mount)
+{
+	IS(pfm_list_events(NULL, print_name, NULL), -1);
+	IS(errno, EINVAL);
+	return pfm_list_events(mount, print_name, (void *)(uintptr_t)mount) < 0 ? fail() : 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned pmc;
@@ -58,6 +78,8 @@ int main(int argc, char **argv)
 	IS(errno, EINVAL);
 	IS(pfm_encode_regs(argv[1], NULL, 0, NULL, NULL, 0), -1);
 	IS(errno, EINVAL);
+	if (argc == 2)
+		return list(argv[1]);
 	return argc == 3 ? encode_one(argv[1], argv[2])
 			 : encode_all(argv[1], (const char *const *)&argv[2], (unsigned)argc - 2);
 }

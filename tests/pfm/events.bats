@@ -224,6 +224,12 @@ lib_encode() {
 	MNT=/ run -1 lib_encode cycles
 	stop_daemon
 	until_ok not_mounted
+	serve --backend=sim:zen5
+	echo 'MINE 0x123 * not of the tree' >"$PFM_EVENTS/mine.events"
+	diff <(lib_encode | sort) <(pfm list -m "$MNT" | awk '/^[^ ].* 0x/ { print $1 }' | sort)
+	rm "$PFM_EVENTS/mine.events"
+	stop_daemon
+	until_ok not_mounted
 	serve --backend=sim:netburst
 	PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
 	run -1 lib_encode cycles
@@ -240,6 +246,7 @@ lib_encode() {
 		pfm_encode_error@@PFMFS_1
 		pfm_encode_event@@PFMFS_1
 		pfm_encode_regs@@PFMFS_1
+		pfm_list_events@@PFMFS_1
 	END
 	[ "$(sed -n 's/^Libs: .*-l//p' "$BUILD"/meson-private/libpfmfs.pc)" = pfmfs ]
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "tools/pfm/encode.h"
 #include "tools/pfm/events/assign.h"
+#include "tools/pfm/events/libpfm.h"
 
 _Static_assert((int)PFM_ENCODE_MAX == (int)EVENT_MAX, "as many events as pfm takes");
 
@@ -23,10 +24,19 @@ struct library_events {
 	unsigned n;
 };
 
-/* libpfm4, and the list of directories, serve one thread at a time. */
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+/* libpfm4, and the list of directories, serve one thread at a time. Recursive, as the callback of
+ * pfm_list_events() may call the other functions. */
+static pthread_mutex_t library_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static _Thread_local struct err library_error;
+
+/* Reads the PMUs of a mount. The caller holds library_lock, and calls pmus_free(). */
+static int library_open(const char *mount, struct pmus *pmus, struct err *e)
+{
+	if (!mount || !*mount)
+		return err_set(e, EINVAL, "no mount: give the path of one of perfmonfs");
+	return load_pmus_of(mount, pmus, e);
+}
 
 /* Resolves the names. The caller holds library_lock. */
 static int library_resolve(struct library_events *l, struct err *e)
@@ -44,14 +54,12 @@ static int library_fill(
 {
 	int rc;
 
-	if (!mount || !*mount)
-		return err_set(e, EINVAL, "no mount: give the path of one of perfmonfs");
 	if (!l->n || l->n > EVENT_MAX)
 		return err_set(e, EINVAL, "%u events: give 1 to %d", l->n, EVENT_MAX);
 	for (unsigned i = 0; i < l->n; i++)
 		l->name[i] = names[i];
 	pthread_mutex_lock(&library_lock);
-	rc = load_pmus_of(mount, &l->pmus, e);
+	rc = library_open(mount, &l->pmus, e);
 	if (rc == 0) {
 		rc = library_resolve(l, e);
 		if (rc < 0)
@@ -143,6 +151,53 @@ int pfm_encode_regs(const char *mount, const char *const events[], unsigned n, u
 		return library_return(-library_error.no);
 	rc = library_regs(l, pmds, regs, room, &library_error);
 	library_free(l);
+	return library_return(rc);
+}
+
+struct library_list {
+	const struct pfm_pmu *pmu;
+	pfm_event_fn *each;
+	void *arg;
+};
+
+/* Passes on an event if the PMU has a counter for it. */
+static void library_offer(void *arg, const char *name, const char *desc)
+{
+	const struct library_list *l = arg;
+	struct pfm_event event;
+	struct err ignored;
+
+	if (event_resolve(l->pmu, name, &event, &ignored) == 0)
+		l->each(l->arg, name, desc);
+}
+
+static void library_list_all(struct library_list *l)
+{
+	const struct event_table *t = &l->pmu->events;
+	struct slice own = slice_of("");
+
+	for (const struct event_row *r = t->rows; r < t->rows + t->n; r++)
+		if (event_row_is_of(r, own))
+			library_offer(l, r->name, r->desc);
+	if (event_may_be_libpfm(l->pmu, own))
+		libpfm_each(own, library_offer, library_offer, l);
+}
+
+int pfm_list_events(const char *mount, pfm_event_fn *each, void *arg)
+{
+	CLEANUP_FREE struct pmus *pmus = calloc(1, sizeof(*pmus));
+	int rc;
+
+	library_error = (struct err){0};
+	if (!pmus)
+		return library_return(err_set(&library_error, ENOMEM, "no memory for events"));
+	pthread_mutex_lock(&library_lock);
+	rc = library_open(mount, pmus, &library_error);
+	if (rc == 0) {
+		library_list_all(&(struct library_list){&pmus->common, each, arg});
+		pmus_free(pmus);
+	}
+	pthread_mutex_unlock(&library_lock);
 	return library_return(rc);
 }
 
