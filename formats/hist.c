@@ -109,7 +109,8 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	const pfm_smpl_where_t *where = data;
 	pfm_hist_smpl_entry_t key = {
 		.weight = arg->ovfl_count ? arg->ovfl_count : 1,
-		.ip = where->ip,
+		/* An entry sums samples, so none of them can be marked. */
+		.ip = where->precise == PFM_SMPL_EARLIER ? 0 : where->ip,
 		.pid = where->pid,
 		.set = arg->active_set,
 		.ovfl_pmd = arg->ovfl_pmd,

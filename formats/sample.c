@@ -30,12 +30,13 @@ struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *
 pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most)
 {
 	uint16_t count = s->left < most ? (uint16_t)s->left : most;
+	bool earlier = s->where->precise == PFM_SMPL_EARLIER;
 
 	s->left -= count;
 	return (pfm_dfl_smpl_entry_t){
 		.pid = s->where->tid,
 		.ovfl_pmd = s->arg->ovfl_pmd,
-		.ovfl_count = count,
+		.ovfl_count = earlier ? count | PFM_DFL_SMPL_EARLIER : count,
 		.last_reset_val = s->arg->pmd_last_reset,
 		.ip = s->where->ip,
 		.tstamp = s->tstamp,

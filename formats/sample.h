@@ -10,7 +10,7 @@
 #include "perfmonfs/format.h"
 #include "perfmonfs/smpl_dfl.h"
 
-enum { SAMPLE_COUNT_MAX = UINT16_MAX }; /* overflows per entry */
+enum { SAMPLE_COUNT_MAX = PFM_DFL_SMPL_COUNT }; /* overflows per entry */
 
 /* The overflows of one call of fmt_handler. */
 struct sample {

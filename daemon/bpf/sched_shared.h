@@ -126,6 +126,9 @@ struct sched_slot {
 	/* How often the thread ran, or another one ran while its context was active, because the
 	 * ctxsw thread had to wait or did not get the CPU. */
 	sched_u32 stalled;
+	/* How many programs it has executed. */
+	sched_u32 execs;
+	sched_u32 reserved;
 	/* Address of its task_struct; 0 until it has run. Private to the BPF programs. */
 	sched_u64 task;
 	/* Its CPU time (ns) when it last left a CPU. */

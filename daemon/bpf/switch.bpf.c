@@ -619,6 +619,8 @@ int on_exec(sched_u64 *ctx)
 	if (c->active_slot && c->task == (sched_u64)t && c->slot != c->active_slot)
 		switch_wake_ctxsw(ctx, c, 0, t);
 	n = switch_find_current(c, was, t);
+	if (n)
+		switch_slot(n)->execs++;
 	requester = n ? bpf_map_lookup_elem(&requesters, &n) : 0;
 	if (requester && !switch_may_trace(requester, t))
 		switch_revoke(ctx, c, n, t);

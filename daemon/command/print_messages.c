@@ -13,7 +13,8 @@ static void print_thread(const struct pfm_msg *m, struct text *out)
 	if (m->tid)
 		text_printf(out, " pid=%" PRIu32 " tid=%" PRIu32, m->pid, m->tid);
 	if (m->ip)
-		text_printf(out, " ip=0x%" PRIx64, m->ip);
+		text_printf(out, " %s=0x%" PRIx64,
+			m->pmds[PFM_MSG_BV - 1] & PFM_MSG_EARLIER ? "earlier_ip" : "ip", m->ip);
 	text_printf(out, "\n");
 }
 
@@ -22,6 +23,7 @@ static void print_pmds(const char *what, const struct pfm_msg *m, struct text *o
 	struct regset pmds;
 
 	memcpy(pmds.bits, m->pmds, sizeof(pmds.bits));
+	pmds.bits[PFM_MSG_BV - 1] &= ~PFM_MSG_EARLIER;
 	text_printf(out, "%s cpu=%u set=%u pmds=", what, m->cpu, m->set);
 	regset_print(&pmds, out);
 	print_thread(m, out);

@@ -77,6 +77,7 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);
 	ctx->gap = (struct ctx_gap){0};
+	ctx->earlier_ip = 0;
 	ctx->limits = cmd->limits;
 	ctx->kernel_ip = cmd->rights.kernel;
 	ctx->ovfl.mask_due = 0;

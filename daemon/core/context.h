@@ -142,6 +142,9 @@ struct context {
 	bool notifies;            /* a PMD has been configured with PMD_NOTIFY */
 	bool kernel_ip;  /* had the right to kernel level at load: samples have kernel addresses */
 	uint64_t tstamp; /* time stamp of the last samples (ns) */
+	/* The address of the newest polled sample of the thread; 0: none since the load or the last
+	 * exec. */
+	uint64_t earlier_ip;
 
 	struct ctx_count count;
 };
@@ -220,6 +223,11 @@ void ctx_set_source(struct context *ctx, bool interrupts, uint32_t skew_ns);
 
 /* Records an event of a process. The context must be running and have a format with fmt_event. */
 void ctx_event(struct context *ctx, const pfm_smpl_event_t *event);
+
+/* For a context on a thread, which counts only while that thread runs. @where: what the newest tick
+ * of the CPU interrupted, without secret addresses. If that was another thread, sets @where to the
+ * context's, with the address of its newest sample. */
+void ctx_set_where(struct context *ctx, pfm_smpl_where_t *where);
 
 /* For contexts on threads: true if @res has all registers that the sets of @ctx need. */
 bool ctx_has_reserved(struct context *ctx, const struct pmu_reservation *res);

@@ -20,6 +20,8 @@ void message_send(struct context *ctx, uint32_t type, pmu_rows rows, const pfm_s
 	};
 
 	message_pmds(ctx->pmu, rows, m.pmds);
+	if (where->precise == PFM_SMPL_EARLIER)
+		m.pmds[PFM_MSG_BV - 1] |= PFM_MSG_EARLIER;
 	if (!messages_put(&ctx->messages, &m))
 		ctx->count.messages_lost++;
 }

@@ -76,6 +76,17 @@ static bool ctxsw_may_stay(const struct task_ctx *task)
 	       !(ctx->flags & CTX_GAPS) && !ctx_shares_registers(ctx);
 }
 
+/* Addresses of the program that the thread executed before say nothing about this one. */
+static void ctxsw_note_exec(const struct ctxsw_thread *ct, struct task_ctx *task)
+{
+	uint32_t execs = ctxsw_load_word(&sched_slot(ct->shared->sched, task->slot)->execs);
+
+	if (task->execs == execs)
+		return;
+	task->execs = execs;
+	task->ec->ctx.earlier_ip = 0;
+}
+
 /* False: it was not restored, or its owner takes too long. */
 static bool ctxsw_switch_in_slot(struct ctxsw_thread *ct, unsigned slot)
 {
@@ -157,6 +168,7 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 	if (ctx->state == CTX_RUNNING && ctxsw_cpu_was_offline(ct))
 		ctx_lose(ctx, LOST_OFFLINE);
 	ctxsw_sched_out(ct, ctx);
+	ctxsw_note_exec(ct, task);
 	ctxsw_release_shared(ct, ctx, &ct->err);
 	ctxsw_gap_begins_later(ct, task);
 	atomic_fetch_add_explicit(&ct->shared->stats->ctxsw_out, 1, memory_order_relaxed);

@@ -109,6 +109,9 @@ struct task_ctx {
 	/* The thread's CPU time (ns) from which the open gap in its counts, or the next one, is
 	 * measured. Belongs to the slot's owner. */
 	uint64_t counted_until;
+	/* How many programs the thread had executed when the context was last switched out. Belongs
+	 * to the slot's owner. */
+	uint32_t execs;
 	/* If the budget was spent: the context is not switched in until it is written or started
 	 * after this time (CLOCK_MONOTONIC, ns). 0: it was not spent. Belongs to the slot's owner.
 	 */

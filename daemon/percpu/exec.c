@@ -96,7 +96,6 @@ static void exec_locate(struct executor *x, struct context *ctx)
 		return;
 	before = ip_sampler_lost(x->sample_tick->ip_sampler);
 	sample_tick_read(x->sample_tick, ctx, x->be->ops->now(x->be), &x->run.where);
-	x->run.where.precise = PFM_SMPL_POLL;
 	exec_add(&x->stats->attribution_lost, ip_sampler_lost(x->sample_tick->ip_sampler), before);
 }
 

@@ -145,20 +145,6 @@ static void sample_tick_pass_event(void *arg, const pfm_smpl_event_t *event)
 		ctx_event(ctx, event);
 }
 
-/* A thread's context counts only while that thread runs. Its instruction pointer is known only if
- * the sample is one of that thread. */
-static void sample_tick_set_thread(const struct context *ctx, pfm_smpl_where_t *where)
-{
-	if (where->known && where->tid == (uint32_t)ctx->target.tid)
-		return;
-	*where = (pfm_smpl_where_t){
-		.pid = (uint32_t)ctx->target.pid,
-		.tid = (uint32_t)ctx->target.tid,
-		.cpu = (uint16_t)ctx->target.cpu,
-		.known = 1,
-	};
-}
-
 void sample_tick_read(
 	struct sample_tick *st, struct context *ctx, uint64_t now, pfm_smpl_where_t *where)
 {
@@ -170,8 +156,9 @@ void sample_tick_read(
 	*where = (pfm_smpl_where_t){.cpu = (uint16_t)ctx->target.cpu};
 	if (now <= ip_sampler_time(st->ip_sampler) + SAMPLE_AGE_MAX * st->tick_ns)
 		*where = st->where;
-	if (ctx->target.tid)
-		sample_tick_set_thread(ctx, where);
 	if (!ctx->kernel_ip)
 		where_hide_kernel(where);
+	where->precise = PFM_SMPL_POLL;
+	if (ctx->target.tid)
+		ctx_set_where(ctx, where);
 }

@@ -56,7 +56,8 @@ typedef struct {
 
 /* The @data of fmt_handler: what the CPU was executing. */
 typedef struct {
-	uint64_t ip;  /* 0 if unknown, or if in the kernel and secret */
+	/* 0 if unknown, or if in the kernel and secret; see @precise */
+	uint64_t ip;
 	uint32_t pid; /* process; 0: idle */
 	uint32_t tid;
 	uint16_t cpu;

@@ -35,6 +35,11 @@ enum {
 
 enum { PFM_MSG_BV = 5 }; /* 64-bit words of a bit vector of PMDs */
 
+/* In the last word of @pmds, where no PMD is: @ip is that of the thread's newest sample, from an
+ * earlier time slice, because nothing has recorded where the thread was at the overflow. A clone
+ * does not return it. */
+#define PFM_MSG_EARLIER (1ULL << 63)
+
 struct pfm_msg {
 	/* pid, tid and ip are what ran at the overflow; 0 if unknown. */
 	uint32_t type; /* PFM_MSG_* */

@@ -20,7 +20,11 @@ enum {
 	PFM_SMPL_INTERRUPT, /* The overflow itself was the interrupt that recorded the sample. */
 	/* A timer interrupt recorded the address; the overflow was found by reading the counters
 	 * after it. */
-	PFM_SMPL_POLL
+	PFM_SMPL_POLL,
+	/* As PFM_SMPL_POLL, but the timer interrupted another thread: the address is that of the
+	 * newest sample of the thread that overflowed, from an earlier time slice. Of samples, not
+	 * of headers. */
+	PFM_SMPL_EARLIER
 };
 
 typedef struct pfm_smpl_source {

@@ -866,6 +866,31 @@ counted_with_gaps() {
 	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$gaps" ]
 }
 
+@test "a thread whose time slices are shorter than a tick: earlier addresses, and marked" {
+	serve --backend=perf --threads=ctxsw
+	begin a subject -c "$ONE" turns 20000
+	new a
+	put ok "$C/format" "default size=1048576"
+	put ok "$C/pmc/0" "$(event task-clock)"
+	put ok "$C/pmd/0" "-200000 long=-200000 short=-200000"
+	ctl "load tid=$TID"
+	ctl start
+	go a
+	said a "^done"
+	ctl stop
+	python3 - "$C/buffer" <<-'END'
+		import struct, sys
+		buffer = open(sys.argv[1], "rb").read()
+		found = []
+		for i in range(struct.unpack_from("=Q", buffer)[0]):
+		    count, ip = struct.unpack_from("=6xH8xQ", buffer, 128 + 40 * i)
+		    assert count & 0x7fff == 1 and (ip or count == 1), (i, count, ip)
+		    found.append("none" if not ip else "earlier" if count & 0x8000 else "known")
+		print(*("%s %d" % (how, found.count(how)) for how in ("none", "earlier", "known")))
+		assert "earlier" in found and "none" not in found[found.index("earlier"):], found
+	END
+}
+
 # by_clone STEP...: of a clone, whose context is 1
 by_clone() {
 	output=$(bounded cloneprobe "$MNT/clone" rw "$@" 3>&-)

@@ -964,7 +964,12 @@ TEST(events)
 {
 	static const struct pfm_msg msgs[] = {
 		{.type = PFM_MSG_OVFL, .cpu = 1, .set = 0, .pmds = {0x11}},
-		{.type = PFM_MSG_THROTTLE, .cpu = 65535, .set = 65535, .pmds = {[4] = 1ULL << 63}},
+		{.type = PFM_MSG_THROTTLE, .cpu = 65535, .set = 65535, .pmds = {[3] = 1ULL << 63}},
+		{.type = PFM_MSG_OVFL,
+			.pid = 5,
+			.tid = 6,
+			.ip = 7,
+			.pmds = {1, [4] = PFM_MSG_EARLIER}},
 		{.type = PFM_MSG_OVFL, .pmds = {[0] = 1ULL << 63, [1] = 3}},
 		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6, .ip = 7},
 		{.type = PFM_MSG_OVFL, .pid = 5, .tid = 6},
@@ -981,7 +986,8 @@ TEST(events)
 
 	command_print_events(msgs, COUNT(msgs), &out);
 	assert_string_equal(out.p, "overflow cpu=1 set=0 pmds=0,4\n"
-				   "throttle cpu=65535 set=65535 pmds=319\n"
+				   "throttle cpu=65535 set=65535 pmds=255\n"
+				   "overflow cpu=0 set=0 pmds=0 pid=5 tid=6 earlier_ip=0x7\n"
 				   "overflow cpu=0 set=0 pmds=63-65\n"
 				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6 ip=0x7\n"
 				   "overflow cpu=0 set=0 pmds=none pid=5 tid=6\n"

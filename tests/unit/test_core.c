@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The core over every CPU model: the life of a context, other users of the PMU, faults. */
 #include "base/nsec.h"
+#include "daemon/core/core_i.h"
 #include "daemon/percpu/interrupts.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/world.h"
@@ -1077,6 +1078,59 @@ TEST(unknown_thread)
 		world_unload(&w);
 		world_close(&w);
 	}
+}
+
+/* Polled, an overflow of a thread may have the address of the thread's earlier sample alone. */
+TEST(earlier_address)
+{
+	const pfm_smpl_where_t mine = {
+		.ip = 0x1000, .pid = 70, .tid = 77, .cpu = 3, .known = 1, .precise = PFM_SMPL_POLL};
+	const pfm_smpl_where_t others[] = {
+		{.ip = 0x2000,
+			.pid = 70,
+			.tid = 78,
+			.cpu = 3,
+			.known = 1,
+			.precise = PFM_SMPL_POLL},
+		{.cpu = 3, .precise = PFM_SMPL_POLL},
+	};
+	pfm_smpl_where_t where, secret = mine;
+	struct pfm_msg msg;
+	struct world w;
+
+	world_open(&w, &world_all[0]);
+	w.ctx.target = (struct ctx_target){.pid = 70, .tid = 77, .cpu = 3};
+	for (unsigned i = 0; i < COUNT(others); i++) {
+		/* There is none yet. */
+		w.ctx.earlier_ip = 0;
+		where = others[i];
+		ctx_set_where(&w.ctx, &where);
+		assert_true(where.known && where.pid == 70 && where.tid == 77 && where.cpu == 3);
+		assert_true(!where.ip && where.precise == PFM_SMPL_POLL);
+		where = mine;
+		ctx_set_where(&w.ctx, &where);
+		assert_true(where.ip == 0x1000 && where.precise == PFM_SMPL_POLL);
+		/* In the kernel, it is secret, not unknown. */
+		secret.ip = 0;
+		where = secret;
+		ctx_set_where(&w.ctx, &where);
+		assert_true(!where.ip && where.precise == PFM_SMPL_POLL);
+		where = others[i];
+		ctx_set_where(&w.ctx, &where);
+		assert_true(where.known && where.pid == 70 && where.tid == 77 && where.cpu == 3);
+		assert_true(where.ip == 0x1000 && where.precise == PFM_SMPL_EARLIER);
+	}
+	assert_int_equal(messages_allocate(&w.ctx.messages, 2), 0);
+	message_send(&w.ctx, PFM_MSG_OVFL, 1, &where);
+	message_send(&w.ctx, PFM_MSG_OVFL, 1, &mine);
+	for (unsigned i = 0; i < 2; i++) {
+		messages_publish(&w.ctx.messages);
+		assert_int_equal(messages_take(&w.ctx.messages, &msg, 1), 1);
+		assert_true(msg.ip == 0x1000);
+		assert_true(msg.pmds[PFM_MSG_BV - 1] == (i ? 0 : PFM_MSG_EARLIER));
+	}
+	w.ctx.target = (struct ctx_target){0};
+	world_close(&w);
 }
 
 /* They wait as long as there were none, however often the context was read meanwhile. */

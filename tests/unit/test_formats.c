@@ -231,10 +231,10 @@ TEST(dfl_counts)
 	struct smpl s;
 
 	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
-	overflow(&s, 2 * 65535 + 3, false, true, false);
+	overflow(&s, 2 * 32767 + 3, false, true, false);
 	assert_int_equal(smpl_u64(&s, 0), 3);
 	smpl_entry(&s, 128, 2, &rec);
-	assert_int_equal(rec.count, 65535);
+	assert_int_equal(rec.count, 32767);
 	smpl_entry(&s, 128 + 2 * 56, 2, &rec);
 	assert_int_equal(rec.count, 3);
 	smpl_close(&s);
@@ -252,6 +252,33 @@ TEST(dfl_counts)
 		assert_int_equal(smpl_u64(&s, 128 + i * 24), 0x401000);
 		assert_int_equal(smpl_u64(&s, 128 + i * 24 + 16), 70);
 	}
+	smpl_close(&s);
+}
+
+/* The address of an earlier time slice is marked, except in a histogram, which does without it. */
+TEST(earlier_address)
+{
+	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
+	pfm_ovfl_arg_t arg = some_overflow(0x8001);
+	pfm_smpl_where_t where = some_where();
+	pfm_dfl_smpl_entry_t e;
+	struct smpl s;
+
+	where.precise = PFM_SMPL_EARLIER;
+	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
+	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
+	assert_int_equal(smpl_u64(&s, 0), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		memcpy(&e, s.buf + 128 + i * (sizeof(e) + 16), sizeof(e));
+		assert_int_equal(e.ovfl_count & PFM_DFL_SMPL_COUNT, i ? 2 : 0x7fff);
+		assert_int_equal(e.ovfl_count & ~PFM_DFL_SMPL_COUNT, PFM_DFL_SMPL_EARLIER);
+		assert_int_equal(e.ip, 0x401000);
+	}
+	smpl_close(&s);
+	assert_int_equal(smpl_open(&s, &format_hist, &hist, NPMDS), 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
+	for (size_t at = 128; at < 4096; at += 8)
+		assert_true(smpl_u64(&s, at) != 0x401000);
 	smpl_close(&s);
 }
 

@@ -45,6 +45,7 @@ static struct pfm_msg message_for_clone(struct pfm_msg m)
 		m.count = 0; /* other messages have the ip here */
 	if (m.type != PFM_MSG_END)
 		m.type = PFM_MSG_OVFL;
+	m.pmds[PFM_MSG_BV - 1] &= ~PFM_MSG_EARLIER;
 	return m;
 }
 

@@ -130,16 +130,24 @@ void source_close(struct source *s)
 	*s = (struct source)SOURCE_NONE;
 }
 
+static uint16_t source_weight(const pfm_dfl_smpl_entry_t *entry)
+{
+	uint16_t n = entry->ovfl_count & PFM_DFL_SMPL_COUNT;
+
+	return n ? n : 1;
+}
+
+/* An address of an earlier time slice is not where the thread was. */
 static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry, struct err *e)
 {
 	struct data_sample s = {
 		.time = entry->tstamp,
-		.weight = entry->ovfl_count ? entry->ovfl_count : 1,
+		.weight = source_weight(entry),
 		.pid = entry->tgid,
 		.tid = entry->pid,
 		.cpu = entry->cpu,
 		.nframes = 1,
-		.ip = {entry->ip},
+		.ip = {entry->ovfl_count & PFM_DFL_SMPL_EARLIER ? 0 : entry->ip},
 	};
 
 	if (s.ip[0] && !(s.ip[0] >> 63))
@@ -188,7 +196,7 @@ static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entr
 	struct source_stack st = {
 		.s = {
 			.time = entry->dfl.tstamp,
-			.weight = entry->dfl.ovfl_count ? entry->dfl.ovfl_count : 1,
+			.weight = source_weight(&entry->dfl),
 			.pid = entry->dfl.tgid,
 			.tid = entry->dfl.pid,
 			.cpu = entry->dfl.cpu,
