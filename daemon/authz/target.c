@@ -220,19 +220,24 @@ static int target_read(int dir, struct target *t, struct err *e)
 	return proc_alive(dir, e);
 }
 
-/* Refuses thread @tid; as an absent one, if /proc hides threads from the caller. */
-static int target_refuse(pid_t caller, pid_t tid, struct err *e)
+int target_hide(pid_t caller, pid_t named, struct err *e)
 {
 	struct credentials cred;
 	struct err ignored;
 	int rc;
 
-	err_prefix(e, "thread %d", (int)tid);
-	if (e->no == EOPNOTSUPP || credentials_of(caller, &cred, &ignored) < 0)
+	if (credentials_of(caller, &cred, &ignored) < 0)
 		return -e->no;
-	rc = credentials_hide(&cred, tid, e);
+	rc = credentials_hide(&cred, named, e);
 	credentials_drop(&cred);
 	return rc;
+}
+
+/* Refuses thread @tid; as an absent one, if /proc hides threads from the caller. */
+static int target_refuse(pid_t caller, pid_t tid, struct err *e)
+{
+	err_prefix(e, "thread %d", (int)tid);
+	return e->no == EOPNOTSUPP ? -e->no : target_hide(caller, tid, e);
 }
 
 int target_open(pid_t caller, pid_t tid, struct target *out, struct err *e)

@@ -48,6 +48,8 @@ void credentials_drop(struct credentials *c);
 /* Replaces @e with ESRCH if /proc hides processes from the requester, so that a hidden thread
  * @named looks like an absent one. Returns -e->no. */
 int credentials_hide(const struct credentials *c, pid_t named, struct err *e);
+/* credentials_hide() for thread @caller. */
+int target_hide(pid_t caller, pid_t named, struct err *e);
 /* The requester may trace any thread, whatever it executes. */
 bool credentials_trace_all(const struct credentials *c);
 

@@ -623,6 +623,35 @@ LOST_RECORD=02010000$(zeros 4)00000100$(zeros 4)$(zeros 8)01$(zeros 39)
 	kill $theirs $mine
 }
 
+# hidden COMMAND: the sentence for that command on ctl where /proc hides the threads of other users
+hidden() {
+	# shellcheck disable=SC2016
+	run ! with_hidepid sh -c 'echo "$1" >"$0/ctl"' "$C" "$1"
+	with_hidepid cat "$C/last_error" | sed 's/[0-9]\{2,\}/N/g'
+}
+
+with_hidepid() {
+	unshare --mount --propagation private sh -c '
+		mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid="$0" --regid="$0" --clear-groups "$@"' \
+		"$NOBODY" "$@" 3>&-
+}
+
+@test "signals: a hidden thread looks like none" {
+	local none
+
+	serve --backend=perf
+	as nobody probe ok mkdir "$MNT/ctx/a"
+	C=$MNT/ctx/a
+	none=$(hidden "signal sig=10 tid=4194303")
+	[[ $none == "thread N: "*hides* ]]
+	[ "$(hidden "signal sig=10 tid=$$")" = "$none" ]
+	# Where nothing is hidden, and of the user's own
+	as nobody put ESRCH "$C/ctl" "signal sig=10 tid=4194303"
+	as nobody put EPERM "$C/ctl" "signal sig=10 tid=$$"
+	# shellcheck disable=SC2016
+	with_hidepid sh -c 'echo "signal sig=10 tid=$$" >"$0/ctl"' "$C"
+}
+
 @test "signals: numbers from another PID namespace are refused, their own thread is not" {
 	unshare -pf true 2>/dev/null || skip "needs a PID namespace"
 	serve --backend=sim

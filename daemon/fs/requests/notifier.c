@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/open_files.h"
 #include "daemon/authz/identity.h"
+#include "daemon/authz/target.h"
 #include "daemon/engine/engine.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
@@ -41,6 +42,8 @@ struct notifier {
 	struct f_owner_ex to;
 	/* A pidfd of @to; negative if @to is a thread and the kernel has no pidfds of threads. */
 	int target;
+	/* @to belongs to the requester. */
+	bool visible;
 	/* Both users must have permission to signal @to. */
 	uid_t opener, requester;
 	/* engine_ctx.notified at the last signal. */
@@ -132,6 +135,7 @@ static int notifier_check_target(
 	if (!notifier_may_signal(n->requester, target.uid[PROC_REAL]))
 		return err_set(
 			e, EPERM, "%s %d is not yours: name one of your own", what, (int)n->to.pid);
+	n->visible = true;
 	if (!notifier_may_signal(n->opener, target.uid[PROC_REAL]))
 		return err_set(e, EPERM,
 			"uid %u has opened this file, and may not signal %s %d: open it yourself",
@@ -201,6 +205,13 @@ static int notifier_set_async(const struct notifier *n, const struct command *cm
 	return a.error;
 }
 
+/* Whether the refusal @rc tells something about the target that /proc may hide from the caller, as
+ * it does not hide the caller's own threads. */
+static bool notifier_tells(const struct notifier *n, int rc)
+{
+	return rc == -ESRCH || rc == -EFBIG || (rc == -EPERM && !n->visible);
+}
+
 /* Binds the pipe before the checks, so that the process checked is the bound one, or dead. */
 static int notifier_bind(
 	struct notifier *n, const struct identity *caller, const struct command *cmd, struct err *e)
@@ -268,6 +279,7 @@ static int notifier_make(struct notifier_request *req, struct err *e)
 {
 	struct f_owner_ex to = {0};
 	struct identity caller;
+	int rc;
 
 	if (!req->caller)
 		return err_set(e, EPERM,
@@ -280,7 +292,8 @@ static int notifier_make(struct notifier_request *req, struct err *e)
 	req->n->to = to;
 	req->n->opener = req->opener;
 	req->n->requester = req->uid;
-	return notifier_bind(req->n, &caller, &req->cmd, e);
+	rc = notifier_bind(req->n, &caller, &req->cmd, e);
+	return notifier_tells(req->n, rc) ? target_hide(req->caller, to.pid, e) : rc;
 }
 
 static void notifier_run(struct work_request *r)
