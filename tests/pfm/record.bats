@@ -467,6 +467,27 @@ with_max_rate() {
 	[[ $output == *"leave the level out"* ]]
 }
 
+# noid FUNCTION: a program without a build ID, in the file FUNCTION, that runs for a few ms
+noid() {
+	printf 'volatile long x; __attribute__((noinline)) void %s(void) { for (long i = 0; i < 1000000; i++) x += i; }
+		int main(void) { %s(); return 0; }\n' "$1" "$1" | gcc -O1 -Wl,--build-id=none -x c -o "$1" -
+}
+
+@test "a program in another mount namespace, without a build ID, that has ended: never another file's names" {
+	command -v gcc >/dev/null || skip "needs gcc"
+	serve_perf
+	put ok "$MNT/config/tick_us" 1000
+	noid was_recorded
+	noid never_ran
+	mkdir inside
+	cp never_ran inside/program
+	# shellcheck disable=SC2016
+	run -0 pfm record -o recorded unshare -m sh -c \
+		'mount -t tmpfs none inside && cp was_recorded inside/program && for i in $(seq 30); do inside/program; done'
+	run -0 pfm report recorded
+	[[ $output == *" program "* && $output != *never_ran* ]]
+}
+
 @test "the exit status is the command's" {
 	serve_perf
 	run -7 pfm record -o recorded sh -c 'ls >/dev/null; exit 7'

@@ -17,6 +17,7 @@
 #include "tools/pfm/samples/regular.h"
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/source.h"
+#include "tools/pfm/samples/track.h"
 
 static char path[] = "/tmp/test_pfm_samples.XXXXXX";
 static struct data_writer w;
@@ -819,6 +820,27 @@ TEST(function_names)
 	assert_ptr_equal(&a_labelled_function, __start_labelled);
 	assert_string_equal(location_name(r.samples[2].frames[0].at, room), "a_labelled_function");
 	assert_int_equal(r.samples[2].frames[0].at->function_offset, 0);
+	recording_close(&r);
+}
+
+/* A process that has ended may have had another file at that path, in a mount namespace of its own.
+ * A build ID would show it. */
+TEST(ended_process)
+{
+	struct data_map m = {.time = 1, .addr = 0x1000, .len = 0x1000, .pid = UINT32_MAX};
+	struct track t;
+
+	if (!symbols_supported)
+		skip();
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	assert_int_equal(track_map(&t, &m, "/etc/passwd", &e), 0);
+	sample(2, m.pid, 0x1100, 1);
+	track_free(&t);
+	end();
+	open_recording(RECORDING_DEMANGLE);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "# addresses instead of names: /etc/passwd: its process had ended");
 	recording_close(&r);
 }
 

@@ -82,7 +82,7 @@ struct data_map {
 	uint32_t pid;
 	uint8_t id_size; /* bytes of the file's build ID; 0: none, or not known */
 	/* The build ID, padded with 0. Without a build ID, the file's identity
-	 * (regular_identity()); all 0: the file could not be opened. */
+	 * (regular_identity()); all 0: the file is not known, as its process had ended. */
 	uint8_t id[DATA_BUILD_ID_MAX];
 	char name[1];
 };

@@ -52,14 +52,19 @@ static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct 
 	return err_set(e, ESTALE, "%s has another build ID than when it was recorded", o->path);
 }
 
-/* Checks a file without a build ID by its identity, if that could be read when it was mapped. */
+/* Checks a file without a build ID by its identity. */
 static int symbols_check_file(int fd, const struct object *o, struct err *e)
 {
 	static const uint8_t unknown[REGULAR_IDENTITY];
 	uint8_t id[REGULAR_IDENTITY];
 
-	if (o->id_size || memcmp(o->id, unknown, sizeof(unknown)) == 0)
+	if (o->id_size)
 		return 0;
+	if (memcmp(o->id, unknown, sizeof(unknown)) == 0)
+		return err_set(e, ESTALE,
+			"%s: its process had ended before the file was identified: link programs "
+			"with --build-id to have names",
+			o->path);
 	regular_identity(fd, id);
 	if (memcmp(o->id, id, sizeof(id)) == 0)
 		return 0;

@@ -44,22 +44,32 @@ static const struct object *track_known(const struct track *t, const char *name)
 	return NULL;
 }
 
-/* Identifies a mapped file. Processes may have different files at one path. A process that has
- * ended is assumed to have had the file that others have there, or that pfm itself has. */
-static void track_identify(const struct track *t, struct data_map *m, const char *name)
+/* Identifies the file of a process that has ended by the file that others have at its path, or that
+ * pfm itself has. Without a build ID, nothing shows that it is the same: it stays unknown. */
+static void track_assume(const struct track *t, struct data_map *m, const char *name)
 {
-	CLEANUP_CLOSE int fd = name[0] == '/' ? build_id_open(m->pid, name) : -EINVAL;
-	const struct object *o = fd < 0 ? track_known(t, name) : NULL;
+	const struct object *o = track_known(t, name);
+	CLEANUP_CLOSE int fd = o || name[0] != '/' ? -EINVAL : regular_open(name);
 
 	if (o) {
 		memcpy(m->id, o->id, sizeof(m->id));
 		m->id_size = o->id_size;
-		return;
+	} else if (fd >= 0) {
+		m->id_size = build_id_read(fd, m->id);
 	}
-	if (fd < 0 && name[0] == '/')
-		fd = regular_open(name);
+	if (!m->id_size)
+		memset(m->id, 0, sizeof(m->id));
+}
+
+/* Identifies a mapped file. Processes may have different files at one path. */
+static void track_identify(const struct track *t, struct data_map *m, const char *name)
+{
+	CLEANUP_CLOSE int fd = name[0] == '/' ? build_id_open(m->pid, name) : -EINVAL;
+
 	if (fd >= 0)
 		m->id_size = build_id_read(fd, m->id);
+	else
+		track_assume(t, m, name);
 }
 
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
