@@ -209,6 +209,18 @@ def sets():
         check_text(text, raw, [e for e in events.split(",") if raw.has(e)], "--rerun, text")
 
 
+def groups_of_runs():
+    """The second run takes longer: the time of a metric is that of the run that counted its event."""
+    rows, raws = pfm("-j", "--rerun", "-g", "five", advance="N")
+    assert len(raws) == 2
+    codes = ("branches:u", "branch-misses:u", "cache-references:u", "cache-misses:u", "r00c4:k")
+    for i, event in enumerate(codes):
+        found = [raw.count(event) for raw in raws if raw.has(event)]
+        assert len(found) == 1
+        value, _, ns = found[0]
+        same(value_of(rows, "metric", "rate%d" % i)["value"], Fraction(value * NS, ns), "--rerun: rate of " + event)
+
+
 def groups():
     rows, (raw,) = pfm("-j", "-g", "mine", place=("-C", "0,1"))
     (i, _, ns), (b, _, _) = raw.count("i"), raw.count("b")
@@ -425,6 +437,6 @@ def report():
          {";".join(hex(f) for f in frames[::-1]): n for frames, n in stacks}, "report --folded")
 
 
-for case in (counts, places, sets, groups, runs, comparison, background, intervals, each_interval, late, tops,
+for case in (counts, places, sets, groups, groups_of_runs, runs, comparison, background, intervals, each_interval, late, tops,
              report):
     case()

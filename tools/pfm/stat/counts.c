@@ -121,18 +121,38 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 	return true;
 }
 
+/* The time in which the events of formula @f were counted; without any, all events of the group.
+ * Different runs may have counted them: it is the average then. NAN: not known. */
+static double counts_formula_ns(
+	const struct counts *c, const struct formula *f, unsigned nevents)
+{
+	bool used[EVENT_MAX] = {false}, any = false;
+	double ns = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->steps[i].kind == FORMULA_VALUE)
+			used[f->steps[i].index] = any = true;
+	for (unsigned event = 0; event < nevents; event++) {
+		if (any && !used[event])
+			continue;
+		ns += c->all[event].counted_ns > 0 ? c->all[event].counted_ns : NAN;
+		n++;
+	}
+	return ns / n;
+}
+
 double counts_group_metric(const struct counts *c, const struct plan *p, unsigned i)
 {
-	double values[EVENT_MAX], ns = 0;
-	unsigned n = p->group->nevents;
+	const struct formula *f = &p->group->metrics[i].formula;
+	double values[EVENT_MAX];
 
-	for (unsigned event = 0; event < n; event++) {
+	for (unsigned event = 0; event < p->group->nevents; event++) {
 		const struct count *count = &c->all[event];
 		bool known = count->counted && !count->lost.no;
 
 		values[event] = known ? (double)count->value : NAN;
-		ns += count->counted_ns > 0 ? count->counted_ns : NAN;
 	}
-	/* Different runs may have counted the events: their average time is used. */
-	return formula_eval(&p->group->metrics[i].formula, values, ns / n / (double)NSEC_PER_SEC);
+	return formula_eval(f, values,
+		counts_formula_ns(c, f, p->group->nevents) / (double)NSEC_PER_SEC);
 }
