@@ -33,6 +33,23 @@ bool call_begin_open(
 	return false;
 }
 
+void call_begin_outlived(fuse_req_t req, const struct fuse_file_info *fi, struct call *call)
+{
+	struct file *f = (struct file *)(uintptr_t)fi->fh;
+	struct fs *fs = fuse_req_userdata(req);
+
+	fs->requests++;
+	*call = (struct call){
+		.fs = fs,
+		.req = req,
+		.unique = fs->pending.unique,
+		.node = f->node,
+		.ctx = f->ctx,
+		.set = -1,
+		.file = f,
+	};
+}
+
 /* Notes success (@e is NULL or a note) or failure in the nearest last_error. */
 static void call_note(struct call *call, const struct err *e)
 {

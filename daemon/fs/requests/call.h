@@ -12,6 +12,9 @@ bool call_begin(fuse_req_t req, fuse_ino_t ino, struct call *call);
 bool call_begin_open(
 	fuse_req_t req, fuse_ino_t ino, const struct fuse_file_info *fi, struct call *call);
 
+/* Begins a request on an open file that may have outlived its context. */
+void call_begin_outlived(fuse_req_t req, const struct fuse_file_info *fi, struct call *call);
+
 /* Notes the sentence in the nearest last_error, and for a write in its open file, and answers with
  * the errno. */
 void call_fail(struct call *call, const struct err *e);

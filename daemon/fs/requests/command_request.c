@@ -28,8 +28,10 @@ static void command_answer_read(struct command_request *r)
 
 	if (job->rc == 0)
 		call->node.row->print(&job->cmd, &out);
-	if (job->rc == 0 && job->cmd.verb == CMD_INFO)
+	if (job->rc == 0 && job->cmd.verb == CMD_INFO) {
 		atomic_store(&call->file->changes, job->cmd.info.changes);
+		atomic_store(&call->file->read, true);
+	}
 	call_read_done(call, job->rc, &out, &job->err);
 }
 

@@ -36,8 +36,11 @@ struct file {
 	struct fuse_pollhandle *poll;
 	/* Link in notify_state.pollers while there is a handle. */
 	struct list_head poll_link;
-	/* The number of state changes when state was last read. */
+	/* The number of state changes when state was last read or, before the first read, when it
+	 * was opened. */
 	atomic_ullong changes;
+	/* State has been read. */
+	atomic_bool read;
 
 	/* The clone has had an ioctl: reading it returns messages, no longer text. */
 	bool ioctls;
@@ -68,7 +71,8 @@ void file_destroy(struct file *f);
 void files_free(struct fs *fs);
 
 /* Takes a reference to @s, which is the open file @f. ENOMEM. */
-int file_open_memory(struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e);
+int file_open_memory(
+	struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e);
 /* An open file that is memory; NULL if there is none. */
 struct file *file_find_memory(const struct fs *fs, fuse_ino_t ino);
 

@@ -76,6 +76,18 @@ static void reader_dismiss(struct reader *r, int no)
 	reader_free(r);
 }
 
+/* Answers with the end of the file: the context is gone. Programs of perfmon2's time know no end of
+ * a clone. */
+static void reader_dismiss_closed(struct reader *r)
+{
+	if (r->request.call.node.row->clone) {
+		reader_dismiss(r, ENODEV);
+		return;
+	}
+	fuse_reply_buf(r->request.call.req, NULL, 0);
+	reader_free(r);
+}
+
 static void reader_dismiss_nonblocking(struct fs_context *ctx)
 {
 	struct reader *r, *next;
@@ -119,7 +131,7 @@ static bool reader_take(struct fs_context *ctx, struct reader *r)
 	struct messages *q = &ctx->ec.ctx.messages;
 
 	r->n = messages_take(q, r->msgs, r->room);
-	if (!r->n && !r->nonblock) {
+	if (!r->n && !r->nonblock && !ctx->closed) {
 		engine_watch(r->request.call.fs->eng, &ctx->ec);
 		/* Messages that arrived before the watch are not reported. */
 		r->n = messages_take(q, r->msgs, r->room);
@@ -140,7 +152,10 @@ void messages_wake(struct fs_context *ctx)
 				reader_dismiss_nonblocking(ctx);
 				return;
 			}
-			reader_dismiss(r, ctx->closed ? ENODEV : EAGAIN);
+			if (ctx->closed)
+				reader_dismiss_closed(r);
+			else
+				reader_dismiss(r, EAGAIN);
 		} else if (watermark_is_behind(ctx)) {
 			/* The buffer must show what a message reports before the message is read.
 			 */
@@ -181,5 +196,5 @@ void messages_close(struct fs_context *ctx)
 
 	list_for_each_entry_safe (r, next, &ctx->readers, queue)
 		if (!r->n)
-			reader_dismiss(r, ENODEV);
+			reader_dismiss_closed(r);
 }

@@ -10,11 +10,12 @@
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/fs/tree/node.h"
 
-/* Takes messages, or waits for some, and answers. */
+/* Takes messages, or waits for some, and answers. When the context has been removed and all
+ * messages are taken: the end of the file. */
 void messages_read(struct call *call, bool nonblock);
 /* Called when there may be messages. */
 void messages_wake(struct fs_context *ctx);
-/* Answers waiting readers with ENODEV, except a reader that already has messages. */
+/* Answers waiting readers, except a reader that already has messages: there will be none. */
 void messages_close(struct fs_context *ctx);
 
 #endif

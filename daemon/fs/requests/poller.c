@@ -42,13 +42,13 @@ void poller_add(struct fs *fs, struct file *f, struct fuse_pollhandle *ph)
 		engine_watch(fs->eng, &ctx->ec);
 }
 
-/* Text can be read and written at any time, messages when there are some. */
+/* A file that cannot tell what is new can be read at any time. */
 unsigned poller_state(const struct file *f)
 {
 	const struct row *row = f->node.row;
 	unsigned state = row->poll && !watermark_is_behind(f->ctx) ? row->poll(f) : 0;
 
-	if (!row->reply)
+	if (!row->poll)
 		state |= POLLIN | POLLRDNORM;
 	if (row->mode & 0222)
 		state |= POLLOUT | POLLWRNORM;

@@ -84,7 +84,9 @@ static void context_print_state(const struct command *cmd, struct text *out)
 
 static unsigned context_poll_state(const struct file *f)
 {
-	return atomic_load(&f->ctx->ec.status.changes) > atomic_load(&f->changes) ? POLLPRI : 0;
+	if (atomic_load(&f->ctx->ec.status.changes) > atomic_load(&f->changes))
+		return POLLIN | POLLRDNORM | POLLPRI;
+	return atomic_load(&f->read) ? 0 : POLLIN | POLLRDNORM;
 }
 
 static void context_print_flags(const struct command *cmd, struct text *out)

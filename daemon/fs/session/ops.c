@@ -306,7 +306,9 @@ static void ops_read(
 		ops_read_page(req, f, size, (size_t)off);
 		return;
 	}
-	if (!call_begin_open(req, ino, fi, &call))
+	if (row_is_messages(f->node.row))
+		call_begin_outlived(req, fi, &call);
+	else if (!call_begin_open(req, ino, fi, &call))
 		return;
 	call.size = size;
 	call.off = (size_t)off;
@@ -651,7 +653,8 @@ static void ops_poll(
 		(f->ctx && f->ctx->closed && f->node.row->clone)) {
 		if (ph)
 			fuse_pollhandle_destroy(ph);
-		fuse_reply_poll(req, POLLERR | POLLHUP);
+		fuse_reply_poll(req,
+			POLLHUP | (row_is_messages(f->node.row) ? POLLIN | POLLRDNORM : POLLERR));
 		return;
 	}
 	if (ph)

@@ -106,7 +106,8 @@ struct row {
 	int (*room)(const struct call *call, struct err *e);
 	void (*reply)(struct call *call, const struct pfm_msg *msgs, unsigned n);
 
-	/* The poll events that are due. NULL: the file is always ready. */
+	/* The poll events that are due, without those of writing. NULL: the file can always be
+	 * read. */
 	unsigned (*poll)(const struct file *f);
 
 	/* The memory that can be mapped; returns NULL with a sentence if there is none now. */
@@ -120,6 +121,12 @@ struct row {
 	/* Called when the open file is being freed. NULL: nothing more to do. */
 	void (*release)(struct file *f);
 };
+
+/* The file has messages alone, and so an end when its context is gone. */
+static inline bool row_is_messages(const struct row *row)
+{
+	return row->reply && !row->clone;
+}
 
 /* The most rows that fit in an inode number. */
 enum { ROWS_MAX = 255 };
