@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import mmap
 import os
@@ -192,6 +193,8 @@ class Context(_Flagged):
         self._closed = False
         path = os.path.abspath(path)
         super().__init__(path, path)
+        # Tells this context from a later one of the same name.
+        self._place = os.open(path, os.O_PATH | os.O_CLOEXEC) if created else None
         self.pmc = self.set(0).pmc
         self.pmd = self.set(0).pmd
         self._waiting: list[asyncio.Future[bool]] = []
@@ -209,7 +212,9 @@ class Context(_Flagged):
             if self._owner == os.getpid():
                 warnings.warn("unclosed %r" % self, ResourceWarning, source=self, stacklevel=2)
         finally:
-            self.close()
+            # The daemon may have ended. Nothing can catch an error here.
+            with contextlib.suppress(OSError):
+                self.close()
 
     def set(self, number: int) -> EventSet:
         return EventSet(self, number)
@@ -391,6 +396,14 @@ class Context(_Flagged):
         with self.buffer() as memory:
             return parse_samples(memory, self._lists(without_entry), name, filling=not counting)
 
+    def _is_there(self) -> bool:
+        """Whether its name is still that of this context."""
+        assert self._place is not None
+        try:
+            return os.path.samestat(os.fstat(self._place), os.stat(self.path))
+        except OSError:
+            return False
+
     def _wake(self) -> None:
         """Ends each `async for` over the messages."""
         for ready in self._waiting:
@@ -405,12 +418,11 @@ class Context(_Flagged):
         self._closed = True
         self._wake()
         try:
-            if owner == os.getpid():
+            if owner == os.getpid() and self._is_there():
                 self.remove()
-        except FileNotFoundError:
-            pass  # another process has removed it
         finally:
-            descriptors = [fd for fd in (self._msg, self._clone) if fd is not None]
-            self._msg = self._clone = None
+            descriptors = (self._msg, self._clone, self._place)
+            self._msg = self._clone = self._place = None
             for fd in descriptors:
-                os.close(fd)
+                if fd is not None:
+                    os.close(fd)

@@ -31,10 +31,15 @@ class Directory:
     def _sentence_of(self, error: OSError, path: str, home: str) -> OSError:
         """Returns the same error with the sentence in the directory home."""
         try:
-            with open(os.path.join(home, "last_error"), "rb") as file:
-                sentence = file.read().decode().strip()
+            fd = os.open(os.path.join(home, "last_error"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return error
+        try:
+            sentence = os.read(fd, 4096).decode().strip()
         except OSError:
             sentence = "ok"
+        finally:
+            os.close(fd)
         if sentence == "ok" or sentence.startswith("note: "):
             sentence = error.strerror or ""
         return OSError(error.errno, sentence, path)

@@ -17,6 +17,7 @@ Lists = Mapping[tuple[int, int], Sequence[int]]
 
 _MAJOR = 1  # of the layouts of all formats
 _START = 128  # offset of what follows a header
+_TAG, _NWAY_TAG = 120, 84  # offsets
 _VIRTUAL = 256  # the first PMD that may be unavailable
 _UNAVAILABLE = 2 ** 64 - 1
 _TRIES = 1000
@@ -185,7 +186,11 @@ def _place(number: int) -> Optional[int]:
     return number - 1 if number else None
 
 
-def _check_version(version: int) -> None:
+def _check(memory: Memory, format: str, version: int) -> None:
+    """The header has the first letters of the format's name, or 0."""
+    tag = struct.unpack_from("=I", memory, _NWAY_TAG if format == "nway" else _TAG)[0]
+    if tag and tag != int.from_bytes(format[:4].encode(), "little"):
+        raise ValueError("the buffer is not of the format %s: its tag is %#x" % (format, tag))
     if version >> 16 != _MAJOR:
         raise ValueError("layout %d.%d, not %d" % (version >> 16, version & 0xffff, _MAJOR))
 
@@ -291,7 +296,7 @@ def _bodies(memory: Memory, end: int, count: int, sampled: Lists, with_ip: bool)
 
 def _parse_default(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
     count, end, overflows, size, _, version, flags, lost, gone = _DEFAULT.unpack_from(memory)
-    _check_version(version)
+    _check(memory, "default", version)
     gap = _place(struct.unpack_from("=Q", memory, 96)[0])
     buffer = Buffer("default", size, overflows, lost, gone, _source(memory, 64), gap=gap)
     if flags & (_NO_HDR | _IIP_HDR):
@@ -303,7 +308,7 @@ def _parse_default(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
 
 def _parse_stack(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
     count, end, overflows, size, _, version, _, lost, gone = _DEFAULT.unpack_from(memory)
-    _check_version(version)
+    _check(memory, "stack", version)
     gap = _place(struct.unpack_from("=Q", memory, 104)[0])
     samples = _samples(memory, _START, end, count, sampled, _stack_sample)
     return Buffer("stack", size, overflows, lost, gone, _source(memory, 64), samples, gap)
@@ -336,7 +341,7 @@ def _part(memory: Memory, record: int, at: int, sampled: Lists, filling: bool) -
 def _parse_nway(memory: Memory, sampled: Lists, filling: bool) -> Buffer:
     (overflows, lost_parts, lost_samples, lost, size, first, part_size, _, version, _, nparts, *_,
      gone) = _NWAY.unpack_from(memory)
-    _check_version(version)
+    _check(memory, "nway", version)
     parts = [_part(memory, _START + n * _PART.size, first + n * part_size, sampled, filling)
              for n in range(nparts)]
     found = sorted((part for part in parts if part), key=lambda part: part.seq)
@@ -359,7 +364,7 @@ def _parse_hist(memory: Memory, _sampled: Lists, _filling: bool) -> Buffer:
     else:
         raise BlockingIOError("the buffer is being cleared all the time")
     _, slots, _, _, _, dropped, _, size, version, _, gone = _HIST.unpack_from(copy)
-    _check_version(version)
+    _check(copy, "hist", version)
     table = copy[_START:_START + slots * _HIST_ENTRY.size]
     entries = [HistEntry(*entry) for entry in _HIST_ENTRY.iter_unpack(table)]
     return Buffer("hist", size, 0, dropped, gone, _source(copy, 80),
@@ -390,12 +395,12 @@ def _record(memory: Memory, at: int, end: int, kind: int, sampled: Lists) -> Opt
     return ProcessEvent(_EVENTS[kind], pid, tid, now, address, length, offset, name)
 
 
-def _parse_correlate(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
+def _parse_records(memory: Memory, sampled: Lists, format: str) -> Buffer:
     (count, end, overflows, size, _, version, _, lost, lost_events,
      gone) = _CORRELATE.unpack_from(memory)
-    _check_version(version)
+    _check(memory, format, version)
     buffer = Buffer(
-        "correlate", size, overflows, lost, gone, _source(memory, 72), lost_events=lost_events)
+        format, size, overflows, lost, gone, _source(memory, 72), lost_events=lost_events)
     at = _START
     for _ in range(count):
         kind, length = _RECORD.unpack_from(memory, at)
@@ -409,10 +414,12 @@ def _parse_correlate(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
     return buffer
 
 
-def _parse_profile(memory: Memory, sampled: Lists, filling: bool) -> Buffer:
-    buffer = _parse_correlate(memory, sampled, filling)
-    buffer.format = "profile"
-    return buffer
+def _parse_correlate(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
+    return _parse_records(memory, sampled, "correlate")
+
+
+def _parse_profile(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
+    return _parse_records(memory, sampled, "profile")
 
 
 _PARSERS = {

@@ -36,9 +36,7 @@ class Live:
         self._time: Optional[int] = None
         self._clock: Optional[int] = clock
         try:
-            if not os.fstat(page).st_size:
-                raise OSError(errno.ENODEV, "this kernel passes no files through: read live_text()")
-            self._memory = mmap.mmap(page, _PAGE, mmap.MAP_SHARED, mmap.PROT_READ)
+            self._memory = self._map(page)
             self._seq = memoryview(self._memory).cast("I")
             self._other_clock = self._has_other_clock()
         except BaseException:
@@ -50,6 +48,17 @@ class Live:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @staticmethod
+    def _map(page: int) -> mmap.mmap:
+        try:
+            return mmap.mmap(page, _PAGE, mmap.MAP_SHARED, mmap.PROT_READ)
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            why = error
+        raise OSError(
+            errno.ENODEV, "this kernel passes no files through: read live_text()") from why
 
     def _daemon_ns(self) -> int:
         assert self._clock is not None

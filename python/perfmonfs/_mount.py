@@ -83,6 +83,9 @@ class Config(Directory):
         self.write(key, str(value))
 
 
+_INTERFACE = "3"  # of `version`
+
+
 class Mount(Directory):
     """A mount of perfmonfs. Without a path, find_mount() finds it."""
 
@@ -91,16 +94,26 @@ class Mount(Directory):
     def __init__(self, path: Optional[str] = None) -> None:
         path = os.path.abspath(path or find_mount())
         super().__init__(path, path)
+        interface = self.version.split()[-1]
+        if interface != _INTERFACE:
+            raise OSError(errno.EPROTONOSUPPORT, "this module knows interface %s, not %s: install "
+                          "that of the daemon" % (_INTERFACE, interface), path)
         self.pmu = Pmu(os.path.join(path, "pmu"), path)
         self.config = Config(os.path.join(path, "config"), path)
 
     def context(self, name: Optional[str] = None) -> Context:
         """Creates a context. Close it, or use it in a with statement. It stays when the program is
         killed."""
-        name = name or "python-%d-%d" % (os.getpid(), next(self._serial))
-        path = os.path.join(self.path, "ctx", name)
+        path = os.path.join(self.path, "ctx", name or self._unused())
         self._name(path, os.mkdir)
         return Context(path, created=True)
+
+    def _unused(self) -> str:
+        """Returns a name that no process with this number has left."""
+        while True:
+            name = "python-%d-%d" % (os.getpid(), next(self._serial))
+            if not os.path.isdir(os.path.join(self.path, "ctx", name)):
+                return name
 
     def clone(self) -> Context:
         """Creates a context that ends with the program, even if it is killed."""

@@ -305,5 +305,5 @@ def end_of(client, process, ctx):
         kinds += [m.kind for m in ctx.messages(1)]
         client.check(time.monotonic() < end, "no message of the end of %d, but %s, %s", process.pid, kinds,
                      ctx.state)
-    client.check(ctx.state.startswith("zombie"), "after its end, it is %s", ctx.state)
+    client.check(ctx.state.kind == "zombie", "after its end, it is %s", ctx.state)
     client.add("ends")

@@ -2,7 +2,6 @@
 """Background contexts of tests/soak, one for each CPU of the model: they give way to clients, and come back."""
 
 import errno
-import re
 
 import perfmonfs
 
@@ -35,17 +34,16 @@ class Monitor:
             return [] if error.errno in LOST | GONE else ["CPU %d: %s" % (self.cpu, error)]
         faults = []
         most = EVENTS_PER_NS * (now() - self.begun)
-        gaps = int((re.search(r"gaps=(\d+)", state) or ["", "0"])[1])
         if not self.seen <= seen <= most:
             faults.append("CPU %d: %d instructions, not %d to %d" % (self.cpu, seen, self.seen, most))
-        if gaps < self.gaps:
-            faults.append("CPU %d: %d gaps after %d" % (self.cpu, gaps, self.gaps))
-        self.seen, self.gaps = seen, gaps
+        if state.gaps < self.gaps:
+            faults.append("CPU %d: %d gaps after %d" % (self.cpu, state.gaps, self.gaps))
+        self.seen, self.gaps = seen, state.gaps
         return faults
 
     def resumes(self):
         """All clients have gone: it runs, and its count rises."""
-        if not soon(lambda: self.ctx.state.startswith("running")):
+        if not soon(lambda: self.ctx.state.kind == "running"):
             return ["CPU %d: it does not come back: %s" % (self.cpu, self.ctx.state)]
         before = self.seen
         faults = self.look()

@@ -107,6 +107,7 @@ print(importlib.metadata.version("perfmonfs"), ".whl/" in perfmonfs.__file__,
 @test "sampling buffers that the kernel has in its cache" {
 	serve --backend=sim -o nopassthrough
 	tests_of Sampling
+	tests_of NoPassthrough
 }
 
 @test "live counts" {

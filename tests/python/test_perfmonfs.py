@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -155,6 +156,20 @@ class Counting(Case):
         self.assertEqual(self.mount.threads(), [])
         self.assertIn(ctx.path, [other.path for other in self.mount.contexts()])
 
+    def test_a_name_that_a_killed_process_has_left(self):
+        path = self.context().path
+        left = "%s-%d" % (path.rpartition("-")[0], int(path.rpartition("-")[2]) + 1)
+        os.mkdir(left)
+        self.addCleanup(os.rmdir, left)
+        self.assertNotIn(self.context().path, (path, left))
+
+    def test_another_interface(self):
+        with tempfile.TemporaryDirectory() as other:
+            with open(os.path.join(other, "version"), "w", encoding="utf-8") as file:
+                file.write("perfmonfs 9.0.0 interface 9\n")
+            self.assertErrno("EPROTONOSUPPORT", perfmonfs.Mount, other)
+            self.assertErrno("ENOENT", perfmonfs.Mount, other + "/none")
+
     def test_what_the_mount_says(self):
         self.assertRegex(self.mount.version, "^perfmonfs .* interface ")
         self.assertIn("perfmonfs_build_info", self.mount.metrics())
@@ -213,6 +228,13 @@ class Lifetimes(Case):
     def test_removed_by_another_program(self):
         with self.mount.context() as ctx:
             os.rmdir(ctx.path)
+
+    def test_another_context_has_its_name(self):
+        with self.mount.context() as ctx:
+            os.rmdir(ctx.path)
+            os.mkdir(ctx.path)
+        self.assertTrue(os.path.isdir(ctx.path))
+        os.rmdir(ctx.path)
 
     def test_clone(self):
         with self.mount.clone() as ctx:
@@ -633,6 +655,14 @@ class Sampling(Case):
         ctx.format = "hist size=8192"
         self.assertEqual(ctx.format, "hist size=8192")
         self.assertErrno("EINVAL", setattr, ctx, "format", "nothing")
+
+
+class NoPassthrough(Case):
+    def test_no_live_page(self):
+        ctx = self.running()
+        error = self.assertErrno("ENODEV", ctx.set(0).live)
+        self.assertIn("live_text", error.strerror)
+        self.assertIn("pmd0 0 counts", ctx.set(0).live_text())
 
 
 class LiveCounts(Case):

@@ -81,7 +81,7 @@ class Formats(unittest.TestCase):
     def stack(self, *samples, gap=0, version=0x10000):
         body = b"".join(samples)
         head = struct.pack("=QQQQQIIQQ", len(samples), 128 + len(body), 0, 4096, 0, version, 0, 7, 8)
-        return head + SOURCE + struct.pack("=IIQ16x", 127, 0, gap) + body
+        return head + SOURCE + struct.pack("=IIQ8x4s4x", 127, 0, gap, b"stac") + body
 
     def test_call_chains(self):
         frames = (2 ** 64 - 128, 0xffffffff81000000, 2 ** 64 - 512, 0x400000, 0x400100, 2 ** 64 - 99, 5)
@@ -130,6 +130,7 @@ class Formats(unittest.TestCase):
                 (good, {}, "stack"),
                 (good, {(0, 0): ()}, "count"),
                 (self.stack(version=0x20000), {}, "stack"),
+                (self.stack(), {}, "default"),
                 (good[:120] + b"defa" + good[124:], {(0, 0): ()}, "stack"),
                 (self.records((1, entry() + bytes(8))), {(0, 0): ()}, "correlate"),
                 (self.records((2, b""))[:-4], {}, "correlate"),
@@ -189,7 +190,12 @@ class Layouts(unittest.TestCase):
             found = {f["name"]: f["offset"] for f in self.structs[name]["fields"]}
             self.assertEqual(found[field], place, (name, field))
         for name in ("dfl", "stack", "nway", "hist", "correlate"):
-            self.assertEqual(self.structs["pfm_%s_smpl_hdr" % name]["size"], _formats._START)
+            header = self.structs["pfm_%s_smpl_hdr" % name]
+            tag = _formats._NWAY_TAG if name == "nway" else _formats._TAG
+            self.assertEqual(header["size"], _formats._START)
+            self.assertIn(("hdr_tag", tag), [(f["name"], f["offset"]) for f in header["fields"]])
+        for form in self.numbers["formats"]:
+            self.assertEqual(form["tag"], int.from_bytes(form["name"][:4].encode(), "little"))
 
     def test_messages_and_formats(self):
         self.assertEqual({str(kind): code for code, kind in _values._KINDS.items()}, self.numbers["messages"])
