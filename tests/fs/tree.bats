@@ -190,6 +190,17 @@ hybrid_rows() {
 	grep 'pmc16 is not an event select' "$MNT/ctx/a/last_error"
 }
 
+@test "an architectural event by name, with the registers of msr" {
+	serve_msrsim --model=zen4 --clock=script
+	serve --backend=msr "--dev=$CPU"
+	mkdir "$MNT/ctx/a"
+	printf 'pmc0 branches:u\npmc1 cycles:k\n' | cat >"$MNT/ctx/a/regs"
+	run -0 cat "$MNT/ctx/a/pmc/0" "$MNT/ctx/a/pmc/1"
+	[ "$output" = $'0x00000000004100c2\n0x0000000000420076' ]
+	# A counter of the cache has other events.
+	run ! bounded sh -c "echo branches >$MNT/ctx/a/pmc/32"
+}
+
 @test "registers that this PMU does not have are not there" {
 	serve --backend=sim
 	mkdir "$MNT/ctx/a"
