@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/unit.h"
 #include "tools/pfm/stat/counts.h"
+#include "tools/pfm/stat/loss.h"
 #include "tools/pfm/stat/row.h"
 #include "tools/pfm/stat/tally.h"
 #include "tools/pfm/stat/threads.h"
@@ -70,8 +71,14 @@ TEST(metrics_of_lost_counts)
 	struct reading r = {.values = {100, 50, 30, 0, 7, 500000}};
 	struct counts c;
 	struct metric m;
+	struct err e;
 
-	err_set(&r.lost[1], EIO, "lost");
+	err_set(&e, EIO, "lost");
+	r.lost[1] = loss_keep(&e);
+	e.no = ENXIO;
+	assert_int_equal(r.lost[1]->no, EIO);
+	assert_ptr_not_equal(loss_keep(&e), r.lost[1]);
+	assert_ptr_equal(loss_keep(&e), loss_keep(&e));
 	counts_of(&c, &p, &r, 1000000);
 	assert_false(metric_of(&m, &c, &p, 1));
 	assert_true(metric_of(&m, &c, &p, 0));
@@ -95,7 +102,7 @@ TEST(event_sets)
 	assert_true(c.all[0].active == 0.75);
 	assert_int_equal(c.all[1].value, 200);
 	/* Not measured is no number. */
-	assert_int_equal(c.all[2].lost.no, ENODATA);
+	assert_int_equal(c.all[2].lost->no, ENODATA);
 	/* One set in each run: nothing is estimated. */
 	p.only = 1;
 	counts_of(&c, &p, &r, 1000000);
@@ -212,6 +219,14 @@ static unsigned takes(struct tallies *t, int tid, ino_t context, uint64_t began)
 
 	assert_int_equal(tallies_take(t, &scope, &c, &p, 1, 2, &e), 0);
 	return t->n;
+}
+
+/* A thread takes at most 8 KiB in one run of a measurement. */
+TEST(memory_of_a_thread)
+{
+	size_t runs = (EVENT_MAX + GROUP_METRICS + 1) * sizeof(double);
+
+	assert_true(sizeof(struct thread_counts) + sizeof(struct tally) + runs < 8192);
 }
 
 /* In a second run, each thread has a new context. */

@@ -283,7 +283,7 @@ static void stat_show_tally(struct stat_run *s, struct tally *t, bool show)
 	s->report.plan = t->plan;
 	runs_add(&t->runs, t->plan, &t->counts, t->elapsed_ns);
 	for (unsigned i = 0; i < t->plan->n; i++)
-		s->report.lost |= t->counts.all[i].lost.no != 0;
+		s->report.lost |= t->counts.all[i].lost != NULL;
 	if (show)
 		report_counts(&s->report, t->scope, &t->counts, t->elapsed_ns);
 }
@@ -456,8 +456,8 @@ static void stat_compare(struct stat_run *s)
 	}
 	for (unsigned i = 0; i < 2; i++)
 		stat_label(labels[i], "", s->options.compared[i]);
-	comparison_begin(&s->report, labels,
-		(unsigned[]){t[0].all[0]->runs.n, t[1].all[0]->runs.n}, &s->tree);
+	comparison_begin(&s->report, labels, (unsigned[]){t[0].all[0]->runs.n, t[1].all[0]->runs.n},
+		&s->tree);
 	/* Each type of CPUs has counts of its own. Both commands are counted on all types. */
 	for (unsigned i = 0; i < t[0].n && i < t[1].n; i++) {
 		s->report.plan = t[0].all[i]->plan;

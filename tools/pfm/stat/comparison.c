@@ -110,8 +110,8 @@ void comparison_report(const struct report *r, const struct runs *a, const struc
 	if (r->format != REPORT_TEXT)
 		return;
 	for (unsigned i = 0; i < r->plan->n; i++) {
-		lost[n++] = &a->lost[i];
-		lost[n++] = &b->lost[i];
+		lost[n++] = a->lost[i];
+		lost[n++] = b->lost[i];
 	}
 	report_reasons(r, lost, n);
 }

@@ -10,11 +10,13 @@
 /* Scales a value that was counted in @active_ns of @all_ns. */
 static void count_scale(struct count *c, uint64_t value, uint64_t active_ns, uint64_t all_ns)
 {
+	static const struct err never = {
+		ENODATA, "its event set was never active: count longer, or use --rerun"};
+
 	c->active = all_ns ? (double)active_ns / (double)all_ns : 0;
-	if (active_ns == 0 && !c->lost.no)
-		err_set(&c->lost, ENODATA,
-			"its event set was never active: count longer, or use --rerun");
-	if (c->lost.no)
+	if (active_ns == 0 && !c->lost)
+		c->lost = &never;
+	if (c->lost)
 		return;
 	c->value = active_ns == all_ns ? value : (uint64_t)llround((double)value / c->active);
 }
@@ -68,7 +70,7 @@ static int count_find(const struct counts *c, const struct plan *p, const char *
 		if (strncmp(p->events[i].name, name, n) == 0 &&
 			(p->events[i].name[n] == '\0' || p->events[i].name[n] == ':') &&
 			p->events[i].level == p->events[like].level && c->all[i].counted &&
-			!c->all[i].lost.no)
+			!c->all[i].lost)
 			return (int)i;
 	return -1;
 }
@@ -106,7 +108,7 @@ bool metric_of(struct metric *m, const struct counts *c, const struct plan *p, u
 {
 	const struct count *count = &c->all[event];
 
-	if (count->lost.no || !count->counted || p->group)
+	if (count->lost || !count->counted || p->group)
 		return false;
 	if (count_ratio_of(m, c, p, event))
 		return true;
@@ -149,7 +151,7 @@ double counts_group_metric(const struct counts *c, const struct plan *p, unsigne
 
 	for (unsigned event = 0; event < p->group->nevents; event++) {
 		const struct count *count = &c->all[event];
-		bool known = count->counted && !count->lost.no;
+		bool known = count->counted && !count->lost;
 
 		values[event] = known ? (double)count->value : NAN;
 	}

@@ -14,7 +14,8 @@ struct count {
 	uint64_t value;    /* an estimate for the whole time if @active is below 1 */
 	double active;     /* the part of the time in which its event set was active */
 	double counted_ns; /* the time counted, averaged over places; 0: not known */
-	struct err lost;   /* why there is no value; lost.no is 0 if there is one */
+	const struct err
+		*lost; /* why there is no value, as in struct reading; NULL: there is one */
 };
 
 struct counts {

@@ -384,7 +384,7 @@ int place_revive(struct place *place, const struct tree *t, const struct reading
 	int rc;
 
 	for (unsigned i = 0; i < place->plan->n; i++)
-		lost |= r->lost[i].no == ENXIO;
+		lost |= r->lost[i] && r->lost[i]->no == ENXIO;
 	if (place->kind != PLACE_CPU || !(lost || place->away.no))
 		return 0;
 	rc = place_find_offline(place, t, e);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/stat/loss.h"
 #include "tools/pfm/tree/file.h"
 
 /* --- Lost counts */
@@ -23,8 +24,8 @@ static bool reading_is_lost(int no)
 
 static void reading_lose(struct reading *r, unsigned event, const struct err *e)
 {
-	if (!r->lost[event].no)
-		r->lost[event] = *e;
+	if (!r->lost[event])
+		r->lost[event] = loss_keep(e);
 }
 
 /* Sentences about a single count begin with its place: other counts may be good. */
@@ -399,8 +400,8 @@ void reading_sum(struct reading *to, const struct reading *from)
 {
 	for (unsigned i = 0; i < EVENT_MAX; i++) {
 		to->values[i] += from->values[i];
-		if (from->lost[i].no)
-			reading_lose(to, i, &from->lost[i]);
+		if (!to->lost[i])
+			to->lost[i] = from->lost[i];
 	}
 	for (unsigned set = 0; set < PLAN_SETS; set++)
 		to->active_ns[set] += from->active_ns[set];

@@ -11,7 +11,8 @@
 
 struct reading {
 	uint64_t values[EVENT_MAX];
-	struct err lost[EVENT_MAX];    /* why the value is lost; no is 0 if it is not */
+	/* Why each value is lost, by loss_keep(); NULL: it is not. */
+	const struct err *lost[EVENT_MAX];
 	uint64_t active_ns[PLAN_SETS]; /* how long each event set was active */
 	uint64_t elapsed_ns;           /* from the start to the stop, or to this reading */
 	bool torn; /* the times were not taken at the moment at which the counts were read */

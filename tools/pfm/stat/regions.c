@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tools/pfm/stat/loss.h"
+
 _Static_assert((int)PFM_REGION_PMDS >= (int)EVENT_MAX, "a region has room for all events");
 
 /* --- The table */
@@ -146,13 +148,16 @@ int regions_list(const struct regions *r, struct region_list *list, struct err *
 static void regions_add(
 	struct region_sum *sum, const struct pfm_region *region, const struct plan *plan)
 {
+	struct err loss = {0};
+
 	sum->calls += region->calls;
 	sum->unended += region->open + region->abandoned;
 	sum->time_ns += region->time_ns;
+	regions_reason(&loss, &region->loss);
 	for (unsigned i = 0; i < plan->n; i++) {
 		sum->counts.values[i] += region->counts[i];
-		if (!sum->counts.lost[i].no)
-			regions_reason(&sum->counts.lost[i], &region->loss);
+		if (!sum->counts.lost[i] && loss.no)
+			sum->counts.lost[i] = loss_keep(&loss);
 	}
 }
 

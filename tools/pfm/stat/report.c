@@ -95,7 +95,7 @@ static void report_row_count(const struct report *r, const struct scope *scope,
 	row.unit = count_unit(r->plan->events[event].name);
 	row.level = r->plan->events[event].level;
 	row.active = count->active;
-	row.lost = count->lost.no ? count->lost.text : NULL;
+	row.lost = count->lost ? count->lost->text : NULL;
 	report_row(r, &row);
 }
 
@@ -139,17 +139,18 @@ void report_reasons(const struct report *r, const struct err *const lost[], unsi
 	for (unsigned i = 0; i < n; i++) {
 		unsigned before = 0;
 
-		while (before < i && !(lost[before]->no && strcmp(report_reason(lost[before]),
-								   report_reason(lost[i])) == 0))
+		while (before < i && lost[i] &&
+			!(lost[before] &&
+				strcmp(report_reason(lost[before]), report_reason(lost[i])) == 0))
 			before++;
-		if (lost[i]->no && before == i)
+		if (lost[i] && before == i)
 			report_print_reason(r, report_reason(lost[i]));
 	}
 }
 
 static void report_value(char room[DIGITS_ROOM], const struct count *count, bool ns)
 {
-	if (count->lost.no)
+	if (count->lost)
 		strcpy(room, "<lost>");
 	else if (ns)
 		digits_decimal(room, (double)count->value / 1e6, 2);
@@ -210,11 +211,11 @@ static void report_text_count(const struct report *r, const struct scope *scope,
 	int n;
 
 	report_value(value, count, ns);
-	if (count->active < 1 && !count->lost.no)
+	if (count->active < 1 && !count->lost)
 		snprintf(share, sizeof(share), " [%.0f %%]", 100 * count->active);
 	n = report_text_place(r, scope, time_ns);
 	n += fprintf(r->out, "%*s %-2s %-24s ", report_width(r), value,
-		ns && !count->lost.no ? "ms" : "", plan_label(r->plan, ev->name, label));
+		ns && !count->lost ? "ms" : "", plan_label(r->plan, ev->name, label));
 	n += snprintf(NULL, 0, "%-2s%s", level, share);
 	/* The metric comes second, as a value without its share of the time would be taken for a
 	 * count. */
@@ -265,7 +266,7 @@ static bool report_has_all(const struct report *r, const struct counts *c)
 {
 	unsigned i = 0;
 
-	while (i < r->plan->n && !c->all[i].lost.no)
+	while (i < r->plan->n && !c->all[i].lost)
 		i++;
 	return i == r->plan->n;
 }
@@ -306,10 +307,10 @@ void report_counts(
 	struct metric m;
 
 	for (unsigned i = 0; i < r->plan->n; i++) {
-		lost[i] = &c->all[i].lost;
+		lost[i] = c->all[i].lost;
 		if (!c->all[i].counted)
 			continue;
-		r->lost |= c->all[i].lost.no != 0;
+		r->lost |= c->all[i].lost != NULL;
 		if (r->format == REPORT_TEXT)
 			report_text_count(r, scope, c, i, time_ns);
 		else

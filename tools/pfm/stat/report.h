@@ -49,7 +49,7 @@ void report_times(struct report *r, uint64_t elapsed_ns, const struct rusage *us
 
 /* Parts that other reports use, too. */
 const char *report_level(unsigned level);
-/* Prints the reasons of lost counts, each once. Those with no 0 are not lost. */
+/* Prints the reasons of lost counts, each once. NULL: a count is not lost. */
 void report_reasons(const struct report *r, const struct err *const lost[], unsigned n);
 /* Prints the label of @scope before a line of text, and returns its number of columns. */
 int report_scope(const struct report *r, const struct scope *scope);

@@ -32,7 +32,7 @@ void runs_add(struct runs *r, const struct plan *p, const struct counts *c, uint
 		return;
 	for (unsigned i = 0; i < p->n; i++) {
 		r->values[i][r->n] = (double)c->all[i].value;
-		if (c->all[i].lost.no && !r->lost[i].no)
+		if (!r->lost[i])
 			r->lost[i] = c->all[i].lost;
 	}
 	for (unsigned i = 0; p->group && i < p->group->nmetrics; i++)

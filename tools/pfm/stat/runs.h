@@ -9,8 +9,8 @@
 
 struct runs {
 	double *values[EVENT_MAX];
-	/* why a run's value was lost, which leaves no statistics; no is 0 if none was */
-	struct err lost[EVENT_MAX];
+	/* why a run's value was lost, which leaves no statistics; NULL: none was */
+	const struct err *lost[EVENT_MAX];
 	double *metrics[GROUP_METRICS]; /* of the plan's group; NAN: a run has no value */
 	double *elapsed_s;
 	unsigned n, room;

@@ -16,7 +16,7 @@ static void series_get_event(
 	s->level = p->events[i].level;
 	s->unit = count_unit(p->events[i].name);
 	s->values = runs->values[i];
-	s->lost = runs->lost[i].no ? &runs->lost[i] : NULL;
+	s->lost = runs->lost[i];
 	s->decimals = -1;
 	if (s->unit) {
 		s->scale = 1e-6;

@@ -105,7 +105,7 @@ void statistics_report(const struct report *r, const struct scope *scope, const 
 	for (unsigned i = 0; i + 1 < series_count(r->plan); i++)
 		statistics_series(r, scope, runs, i);
 	for (unsigned i = 0; i < r->plan->n; i++)
-		lost[i] = &runs->lost[i];
+		lost[i] = runs->lost[i];
 	if (r->format == REPORT_TEXT)
 		report_reasons(r, lost, r->plan->n);
 }

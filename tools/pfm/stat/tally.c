@@ -33,11 +33,18 @@ static struct tally *tally_make(struct tallies *t, uint64_t nruns, struct err *e
 static struct tally *tally_find(struct tallies *t, const struct scope *scope, const struct plan *p,
 	uint64_t nruns, struct err *e)
 {
+	/* A context is taken once in a pass, so that only tallies of earlier passes can have its
+	 * thread. */
+	unsigned n = scope && scope->context ? t->before : t->n;
 	struct tally *one;
 
-	for (unsigned i = 0; i < t->n; i++)
-		if (tally_is(t->all[i], scope, p, t->pass))
-			return t->all[i];
+	for (unsigned i = 0; i < n; i++) {
+		one = t->all[(t->next + i) % n];
+		if (tally_is(one, scope, p, t->pass)) {
+			t->next += i + 1;
+			return one;
+		}
+	}
 	one = tally_make(t, nruns, e);
 	if (one)
 		one->plan = p;
@@ -71,6 +78,8 @@ int tallies_take(struct tallies *t, const struct scope *scope, const struct coun
 void tallies_pass(struct tallies *t)
 {
 	t->pass++;
+	t->before = t->n;
+	t->next = 0;
 }
 
 void tallies_clear(struct tallies *t)

@@ -26,6 +26,8 @@ struct tallies {
 	struct tally **all; /* in the order in which they were first counted */
 	unsigned n;
 	unsigned pass;
+	unsigned before; /* how many there were when the pass began */
+	unsigned next;   /* where to search first, as threads come in the order of the last pass */
 };
 
 /* Begins a pass. A thread of this pass may be one of those before, in a new context. */

@@ -147,7 +147,7 @@ static void top_add_rates(struct top_row *row, const struct plan *plan, const st
 	for (unsigned i = 0; i < plan->n; i++) {
 		double rate = (double)r->values[i] * (double)NSEC_PER_SEC / (double)r->counted_ns;
 
-		row->rates[i] += r->lost[i].no || !timed ? NAN : rate;
+		row->rates[i] += r->lost[i] || !timed ? NAN : rate;
 	}
 }
 
