@@ -76,6 +76,8 @@ static void private_exec_user(pid_t parent, const char *backend, int connection,
 	char mountpoint[32], program[PATH_MAX];
 
 	private_find(program);
+	/* It names the socket of a service that runs pfm. */
+	unsetenv("NOTIFY_SOCKET");
 	/* The copy stays open in the daemon. */
 	snprintf(mountpoint, sizeof(mountpoint), "/dev/fd/%d", dup(connection));
 	private_exec(parent, program, backend, mountpoint, log);
