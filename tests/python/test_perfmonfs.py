@@ -422,6 +422,16 @@ class Messages(Case):
         self.assertEqual(got, [1])
         ctx.signal(0)
 
+    def test_the_end_of_the_queue(self):
+        ctx = self.running(value=-2000, notify=True)
+        other = perfmonfs.Context(ctx.path)
+        other.fileno()
+        self.advance(5 * MS)
+        ctx.close()
+        self.assertEqual([message.kind for message in other.messages()], ["overflow"])
+        self.assertErrno("ENODEV", other.messages)
+        other.close()
+
     def test_nobody_comes(self):
         self.assertEqual(self.context().messages(timeout=0.01), [])
 
@@ -450,6 +460,21 @@ class Asynchronous(Case):
 
         found = self.run_for(both())
         self.assertEqual([(m.kind, m.cpu, m.pmds) for m in found], 3 * [("overflow", 1, (0,))])
+
+    def test_messages_that_are_left(self):
+        ctx = self.running(value=-2000, notify=True)
+        other = perfmonfs.Context(ctx.path)
+
+        async def left():
+            found = []
+            async for message in other:
+                found.append(message.kind)
+                ctx.close()
+            return found
+
+        self.advance(5 * MS)
+        self.assertEqual(self.run_for(left()), ["overflow"])
+        self.assertErrno("ENOENT", ctx.messages)
 
     async def all_of(self, ctx):
         return [message async for message in ctx]
@@ -811,6 +836,18 @@ class Threads(Case):
             self.assertEqual(ctx.pmc[0], value)
         error = self.assertErrno("EINVAL", ctx.pmc.__setitem__, 0, "no-such-event")
         self.assertEqual(error.strerror, ctx.last_error)
+
+    def test_children(self):
+        child = subprocess.Popen(["sh", "-c", "kill -STOP $$; /bin/true; /bin/true; true"])
+        self.addCleanup(child.wait)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        ctx = self.followed(child, follow=True)
+        child.send_signal(signal.SIGCONT)
+        self.assertEqual([message.kind for message in ctx.messages()], ["end"])
+        self.assertEqual({str(c.state.kind) for c in ctx.children()}, {"zombie"})
+        self.assertEqual(len(ctx.children()), 2)
+        ctx.children()[0].remove()
+        self.assertEqual(len(ctx.children()), 1)
 
     def test_one_sum_for_all(self):
         child = self.program()
