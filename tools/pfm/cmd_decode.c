@@ -158,10 +158,14 @@ static int decode_escrs(const struct pfm_pmu *pmu, uint64_t value, struct err *e
 	return 0;
 }
 
-/* A name is for encode. */
-static int decode_refuse(const char *text, struct err *e)
+/* Parses VALUE or pmcN=VALUE. A name is for encode. */
+static int decode_parse(const char *text, uint64_t *v, struct err *e)
 {
-	if ((*text | 0x20) < 'a' || (*text | 0x20) > 'z')
+	struct slice value = slice_of(text), name = slice_cut(&value, '=');
+
+	if (num_u64(value.n ? value : name, v, e) == 0)
+		return 0;
+	if (value.n || (*text | 0x20) < 'a' || (*text | 0x20) > 'z')
 		return -e->no;
 	return err_set(e, EINVAL,
 		"%.60s is no value, such as 0x4300c0: `pfm encode %.60s` gives an event's value, "
@@ -173,14 +177,12 @@ static int decode_refuse(const char *text, struct err *e)
 static int decode_one(const struct pmus *pmus, const struct pfm_pmu *pmu, const char *text,
 	const char *libpfm, struct err *e)
 {
-	struct slice value = slice_of(text), name = slice_cut(&value, '=');
 	bool any = false;
 	uint64_t v;
-	int rc = num_u64(value.n ? value : name, &v, e);
 
-	if (rc < 0)
-		return value.n ? rc : decode_refuse(text, e);
-	if (pmu && pmu->escrs && !value.n)
+	if (decode_parse(text, &v, e) < 0)
+		return -e->no;
+	if (pmu && pmu->escrs && !strchr(text, '='))
 		return decode_escrs(pmu, v, e);
 	if (pmu)
 		return decode_of(pmu, text, libpfm, e);
@@ -225,6 +227,12 @@ static int decode_run(int argc, char **argv, struct err *e)
 		return c;
 	if (optind == argc)
 		return err_set(e, EINVAL, "give a value; see pfm help decode");
+	for (int i = optind; i < argc; i++) {
+		uint64_t ignored;
+
+		if (decode_parse(argv[i], &ignored, e) < 0)
+			return -e->no;
+	}
 	rc = decode_check_libpfm(libpfm, e);
 	if (rc == 0)
 		rc = load_pmus_of(mount, &pmus, e);

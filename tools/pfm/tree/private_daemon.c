@@ -146,15 +146,18 @@ static int private_wait(struct private_daemon *d, int ready, int log, struct err
 	CLEANUP_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, d->pid, 0);
 	struct pollfd fds[] = {{.fd = ready, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
 	char message[16];
+	int timeout = -1;
 
 	if (pidfd < 0)
 		return err_set(e, errno, "pidfd_open: %s", err_name(errno));
 	do {
-		if (poll(fds, 2, -1) > 0 && fds[1].revents) {
+		if (poll(fds, 2, timeout) > 0 && fds[1].revents) {
 			waitpid(d->pid, NULL, 0);
 			return private_sentence(log, e);
 		}
-		(void)recv(ready, message, sizeof(message), MSG_DONTWAIT);
+		/* A signal may interrupt the look at the mount, which is repeated then. */
+		if (recv(ready, message, sizeof(message), MSG_DONTWAIT) > 0)
+			timeout = 1;
 	} while ((d->dir = private_root(d->pid)) < 0);
 	return 0;
 }
