@@ -198,11 +198,19 @@ static int top_plan(struct top_run *r, struct err *e)
 	return rc < 0 ? rc : top_sort_column(r, e);
 }
 
+/* Sets the columns of a table of CPUs, threads or processes that are not counts. */
+static void top_choose_columns(struct top_run *r)
+{
+	r->table.commands = r->top.where.kind != PLACE_CPU;
+	r->table.id = !r->table.commands ? "CPU" : r->top.by_process ? "PID" : "TID";
+}
+
 /* Begins to count what the options name. */
 static int top_begin_counting(struct top_run *r, struct err *e)
 {
 	int rc = top_plan(r, e);
 
+	top_choose_columns(r);
 	if (rc == 0)
 		rc = places_check_tree(&r->top.where, &r->tree, e);
 	return rc < 0 ? rc : top_open(&r->top, e);
@@ -231,8 +239,7 @@ static int top_read_rows(struct top_run *r, struct err *e)
 {
 	if (r->by_context)
 		return contexts_read(&r->contexts, e);
-	r->table.commands = r->top.where.kind != PLACE_CPU;
-	r->table.id = !r->table.commands ? "CPU" : r->top.by_process ? "PID" : "TID";
+	top_choose_columns(r);
 	return top_read(&r->top, e);
 }
 
