@@ -572,26 +572,17 @@ overflowed() {
 }
 
 @test "1000 threads: each has its context, and all are gone when they are unloaded" {
-	local files tid
+	local files
 
 	needs_files 4096
 	serve --backend=perf
 	files=$(daemon_files)
 	begin a subject -t 1000 faults 16
-	for tid in "${TIDS[@]}"; do
-		mkdir "$MNT/ctx/$tid"
-		user_faults_of "$tid"
-	done
+	all_counted
 	by_the_kernel
 	[ "$(stat_of threads)" = 1000 ]
 	rmdir "$MNT"/ctx/*
 	until_ok all_free "$files"
-}
-
-user_faults_of() {
-	echo "$(user_event page-faults)" >"$MNT/ctx/$1/pmc/0"
-	echo "load tid=$1" >"$MNT/ctx/$1/ctl"
-	echo start >"$MNT/ctx/$1/ctl"
 }
 
 # all_free FILES: with what stays once a thread has been followed

@@ -23,19 +23,6 @@ all_right() {
 			}' || lost
 }
 
-# all_counted: a running context on each thread of TIDS, named by it. Quick: there may be many.
-all_counted() {
-	local faults tid
-
-	faults=$(user_event page-faults)
-	(cd "$MNT/ctx" && mkdir "${TIDS[@]}")
-	for tid in "${TIDS[@]}"; do
-		echo "$faults" >"$MNT/ctx/$tid/pmc/0"
-		echo "load tid=$tid" >"$MNT/ctx/$tid/ctl"
-		echo start >"$MNT/ctx/$tid/ctl"
-	done
-}
-
 each_for_itself() {
 	serve --backend=perf "--threads=$1"
 	begin a subject -t 8 -m faults 100000

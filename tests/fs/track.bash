@@ -165,6 +165,19 @@ monitor() {
 	holds "$C/state" "running tid=$2 set=0"
 }
 
+# all_counted: a running context on each thread of TIDS, named by it. Quick: there may be many.
+all_counted() {
+	local faults tid
+
+	faults=$(user_event page-faults)
+	(cd "$MNT/ctx" && mkdir "${TIDS[@]}")
+	for tid in "${TIDS[@]}"; do
+		echo "$faults" >"$MNT/ctx/$tid/pmc/0"
+		echo "load tid=$tid" >"$MNT/ctx/$tid/ctl"
+		echo start >"$MNT/ctx/$tid/ctl"
+	done
+}
+
 # loads_at_once TID: 50 contexts, into which as many processes write the load. ANSWERS has a file of
 # each, LOADS their numbers.
 loads_at_once() {
