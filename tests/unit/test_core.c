@@ -110,74 +110,6 @@ EACH_WORLD(always_active)
 	world_restored(w, 0, "ended");
 }
 
-/* Counts survive unload, and go on from there after the next load. */
-EACH_WORLD(values_kept)
-{
-	uint64_t first, second, mid;
-
-	run_measurement(w);
-	first = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	mid = hw_now(w->hw);
-	world_unload(w);
-	hw_advance(w->hw, NS);
-	WANT_RUN(w);
-	second = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	for (unsigned i = 0; i < w->model->npmd; i++) {
-		uint64_t sel = m->pmd[i].select;
-
-		WANT_PMD(w, m->pmd[i].num,
-			FROM + events(w, sel, second) + hw_truth(w->hw, sel, mid) -
-				hw_truth(w->hw, sel, first));
-	}
-}
-
-/* Shared counters count both levels. */
-static uint64_t select_levels(const struct world_model *m, uint64_t value)
-{
-	return m->shared ? EVTSEL_USR | EVTSEL_OS : value & (EVTSEL_USR | EVTSEL_OS);
-}
-
-/* Registers can be written in every state. */
-EACH_WORLD(write)
-{
-	const uint64_t other = m->pmc[0].value ^ 0xc0 ^ 0xc5;
-	uint64_t levels = select_levels(m, other), t, mid, got;
-	uint64_t select = m->pmd[0].select, other_select = (other & 0xffff) | levels;
-
-	world_program(w, FROM);
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_write(w, true, m->pmd[0].num, 5));
-	WANT(w, 0, world_write(w, false, m->pmc[0].num, other));
-	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
-	WANT(w, 0, world_do(w, CMD_START));
-	t = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	WANT_PMD(w, m->pmd[0].num, 5 + events(w, select, t));
-	WANT(w, 0, world_write(w, true, m->pmd[0].num, (uint64_t)-7));
-	WANT_PMD(w, m->pmd[0].num, (uint64_t)-7);
-	t = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	mid = hw_now(w->hw);
-	WANT(w, 0, world_write(w, false, m->pmc[0].num, other));
-	WANT(w, 0, world_read(w, false, m->pmc[0].num, &got));
-	assert_int_equal(got, other);
-	hw_advance(w->hw, NS);
-	WANT_PMD(w, m->pmd[0].num,
-		(uint64_t)-7 + hw_truth(w->hw, select, mid) - hw_truth(w->hw, select, t) +
-			events(w, other_select, mid));
-	/* to nothing and back while the others count */
-	WANT(w, 0, world_write(w, false, m->pmc[0].num, w->pmu->pmcs[0].def));
-	WANT(w, 0, world_read(w, true, m->pmd[0].num, &got));
-	hw_advance(w->hw, NS);
-	WANT_PMD(w, m->pmd[0].num, got);
-	WANT(w, 0, world_write(w, false, m->pmc[0].num, m->pmc[0].value));
-	t = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	WANT_PMD(w, m->pmd[0].num, got + events(w, select, t));
-}
-
 EACH_WORLD(defaults)
 {
 	uint64_t value;
@@ -435,26 +367,6 @@ TEST(vector)
 		world_unload(&w);
 		world_close(&w);
 	}
-}
-
-EACH_WORLD(read_vector)
-{
-	struct cmd_reg regs[2 * WORLD_MAX];
-	struct command read = {.verb = CMD_READ, .vector.regs = regs};
-	uint64_t t;
-
-	run_measurement(w);
-	t = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	for (unsigned i = 0; i < m->npmc; i++)
-		regs[read.vector.nregs++] = (struct cmd_reg){.num = m->pmc[i].num};
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		regs[read.vector.nregs++] = (struct cmd_reg){.pmd = true, .num = m->pmd[i].num};
-	WANT(w, 0, world_command(w, &read));
-	for (unsigned i = 0; i < m->npmc; i++)
-		assert_int_equal(regs[i].value, m->pmc[i].value);
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		assert_int_equal(regs[m->npmc + i].value, FROM + events(w, m->pmd[i].select, t));
 }
 
 /*

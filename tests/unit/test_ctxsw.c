@@ -2,8 +2,9 @@
 /*
  * Contexts of threads over every CPU model (specification 3.1.7): they come to the registers of a
  * CPU and leave them, and are memory in between. What each counts is what happened while it was
- * in, and nothing else. Most counters here count what the model has happen all the time; the rest
- * what happens when the test says so, on the first line's CPU.
+ * in, and nothing else: test_ctxsw_property.c; here is what only single cases show. Some counters
+ * count what the model has happen all the time, others what happens when the test says so, on the
+ * first line's CPU.
  */
 #include "base/nsec.h"
 #include "daemon/ctxsw/ctxsw_i.h"
@@ -22,11 +23,6 @@ static uint64_t period(uint64_t n)
 	return -n;
 }
 
-static unsigned counter_width(const struct ctxsw_world *c, unsigned i)
-{
-	return c->w.pmu->pmds[pmu_find_pmd(c->w.pmu, c->w.model->pmd[i].num)].width;
-}
-
 static void write_pmds(struct ctxsw_world *c, unsigned i, uint64_t value)
 {
 	task(c, i);
@@ -34,146 +30,7 @@ static void write_pmds(struct ctxsw_world *c, unsigned i, uint64_t value)
 		WANT(&c->w, 0, world_write(&c->w, true, c->w.model->pmd[d].num, value));
 }
 
-/* --- Counts are those of one's own time, to the event */
-
-/* What task @i is to have counted. */
-struct tally {
-	enum program program;
-	uint64_t from[LINES]; /* when it got in */
-	uint64_t value[WORLD_MAX], began[LINES][WORLD_MAX];
-};
-
-static void tally_in(struct ctxsw_world *c, struct tally *t, unsigned line, unsigned i)
-{
-	assert_true(line_sched_in(c, line, i));
-	for (unsigned d = 0; d < c->w.model->npmd; d++)
-		t->began[line][d] = program_select(c, t->program, d) ? line_stamp(c, line, d) : 0;
-}
-
-static void tally_out(struct ctxsw_world *c, struct tally *t, unsigned line)
-{
-	line_sched_out(c, line);
-	for (unsigned d = 0; d < c->w.model->npmd; d++) {
-		uint64_t select = program_select(c, t->program, d);
-
-		if (select)
-			t->value[d] += hw_truth(c->w.hw, select, line_stamp(c, line, d)) -
-				       hw_truth(c->w.hw, select, t->began[line][d]);
-	}
-}
-
-static void tally_check(struct ctxsw_world *c, struct tally *t, unsigned i)
-{
-	for (unsigned d = 0; d < c->w.model->npmd; d++)
-		WANT_IN(task(c, i), 0, c->w.model->pmd[d].num, t->value[d]);
-}
-
-static void tally_start(struct ctxsw_world *c, struct tally *t, unsigned i, uint64_t from)
-{
-	*t = (struct tally){.program = (enum program)(i % PROGRAMS)};
-	for (unsigned d = 0; d < c->w.model->npmd; d++)
-		t->value[d] = from;
-	task_start(c, i, t->program, from);
-}
-
-/* One after the other on one CPU, which is left idle for a while in between. */
-static void take_turns(struct ctxsw_world *c, struct tally t[3])
-{
-	for (unsigned step = 0; step < 12; step++) {
-		unsigned i = step * step % 3;
-
-		tally_in(c, &t[i], 0, i);
-		hw_advance(c->w.hw, 300 * US + step * 7777);
-		tally_check(c, &t[(i + 1) % 3], (i + 1) % 3);
-		hw_advance(c->w.hw, 1);
-		tally_out(c, &t[i], 0);
-		tally_check(c, &t[i], i);
-		hw_advance(c->w.hw, step % 2 ? 5 * MS : 0);
-	}
-}
-
-EACH_CTXSW(turns)
-{
-	struct tally t[3];
-
-	tally_start(c, &t[0], 0, 0);
-	tally_start(c, &t[1], 1, (1ULL << counter_width(c, 0)) - 50000);
-	tally_start(c, &t[2], 2, period(70000));
-	take_turns(c, t);
-	c->pace = 1013; /* nothing counts but between the first access and the last */
-	take_turns(c, t);
-}
-
-static void want_on(struct ctxsw_world *c, unsigned i, unsigned line)
-{
-	task(c, i);
-	WANT_EQ(&c->w, world_info(&c->w).cpu, c->line[line].cpu);
-	WANT_EQ(&c->w, world_info(&c->w).tid, TASK_TID + i);
-	WANT_EQ(&c->w, world_info(&c->w).state, CTX_RUNNING);
-}
-
-/* From CPU to CPU, while another is on the one that was left. */
-EACH_CTXSW(migrations)
-{
-	struct tally t[3];
-
-	tally_start(c, &t[0], 0, (1ULL << counter_width(c, 0)) - 1);
-	tally_start(c, &t[1], 1, period(1));
-	tally_start(c, &t[2], 2, 0x7fffffff);
-	c->pace = 997;
-	for (unsigned step = 0; step < 12; step++) {
-		unsigned a = step % 3, b = (step + 1) % 3;
-
-		tally_in(c, &t[a], 0, a);
-		hw_advance(c->w.hw, 100 * US);
-		tally_in(c, &t[b], 1, b);
-		hw_advance(c->w.hw, 222 * US + step);
-		want_on(c, a, 0);
-		want_on(c, b, 1);
-		tally_out(c, &t[a], 0);
-		tally_in(c, &t[(b + 1) % 3], 0, (b + 1) % 3);
-		hw_advance(c->w.hw, 50 * US);
-		tally_out(c, &t[b], 1);
-		tally_out(c, &t[(b + 1) % 3], 0);
-		for (unsigned i = 0; i < 3; i++)
-			tally_check(c, &t[i], i);
-	}
-}
-
-/* All that a residency can wrap, at every width that something is kept in. */
-EACH_CTXSW(wraps)
-{
-	static const unsigned bits[] = {31, 32, 40, 47, 48, 63};
-	struct tally t;
-
-	tally_start(c, &t, 0, 0);
-	for (unsigned b = 0; b < COUNT(bits); b++) {
-		uint64_t from = (1ULL << bits[b]) - 1000;
-
-		write_pmds(c, 0, from);
-		for (unsigned d = 0; d < c->w.model->npmd; d++)
-			t.value[d] = from;
-		for (unsigned again = 0; again < 3; again++) {
-			tally_in(c, &t, b % LINES, 0);
-			hw_advance(c->w.hw, 2 * MS);
-			tally_out(c, &t, b % LINES);
-			tally_check(c, &t, 0);
-		}
-	}
-	WANT_EQ(&c->w, world_pmd(&c->w, 0, c->w.model->pmd[0].num).overflows, 0);
-}
-
-/* A context of which nothing counts has its time all the same, and goes in and out. */
-EACH_CTXSW(empty)
-{
-	task_load(c, 0);
-	WANT(&c->w, 0, line_prepare(c, 0, 0));
-	WANT(&c->w, 0, world_do(&c->w, CMD_START));
-	line_run_window(c, 0, 0, 3 * MS);
-	task(c, 0);
-	WANT_EQ(&c->w, world_set_info(&c->w, 0).active_ns, 3 * MS);
-	WANT_IN(&c->w, 0, c->w.model->pmd[0].num, 0);
-}
+/* --- Counts are those of the task's own time, to the event */
 
 /* A residency in which a counter may have wrapped twice: its thread must be switched sooner. */
 EACH_CTXSW(late)
@@ -270,51 +127,6 @@ static void want_message(
 }
 #define WANT_MSG(c, type, set, pmds) want_message(c, type, set, WORLD_CPU, pmds, __LINE__)
 
-/* Found on leaving, told and masked; restarted while out; found again after it was elsewhere. */
-EACH_CTXSW(notified)
-{
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(1000)};
-	struct world *w = task(c, 0);
-	uint64_t changes;
-
-	arm(w, 0, 0, period(10), conf);
-	arm(w, 0, 1, 50, (struct pmd_conf){0});
-	arm_start(c);
-	changes = world_info(w).changes;
-	assert_true(line_sched_in(c, 0, 0));
-	world_happen(w, 0, 12);
-	world_happen(w, 1, 7);
-	task(c, 0);
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT_NO_MESSAGE(w);
-	line_sched_out(c, 0);
-	task(c, 0);
-	WANT_IS(c, CTX_MASKED, 0);
-	WANT_EQ(w, world_info(w).changes, changes + 1);
-	WANT_EQ(w, ctx_wake(&c->task[0]).at, 0);
-	assert_false(c->task[0].ovfl.block);
-	WANT_ALL(c, 0, 0, 2, 1, period(10));
-	WANT_ALL(c, 0, 1, 57, 0, 50);
-	WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
-	WANT_NO_MESSAGE(w);
-	WANT(w, -EBUSY, world_do(w, CMD_START));
-	WANT(w, 0, world_do(w, CMD_RESTART));
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT(w, -EBUSY, world_do(w, CMD_RESTART));
-	WANT_ALL(c, 0, 0, period(1000), 1, period(1000));
-	happen(c, 0, 999);
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT_ALL(c, 0, 0, period(1), 1, period(1000));
-	WANT(w, 0, line_prepare(c, 1, 0));
-	line_run_window(c, 1, 0, MS);
-	happen(c, 0, 1);
-	WANT_IS(c, CTX_MASKED, 0);
-	WANT_ALL(c, 0, 0, 0, 2, period(1000));
-	WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT_IS(c, CTX_LOADED, 0);
-}
-
 /* The message names the CPU of the overflow and its PMDs; other CPUs may have come before. */
 EACH_CTXSW(notified_where)
 {
@@ -331,25 +143,6 @@ EACH_CTXSW(notified_where)
 	task(c, 0);
 	WANT_IS(c, CTX_MASKED, 0);
 	want_message(c, PFM_MSG_OVFL, 0, c->line[1].cpu, bits, __LINE__);
-}
-
-/* Without notification it is reset as often as it has overflowed, others with it. */
-EACH_CTXSW(unnotified)
-{
-	struct pmd_conf conf = {.short_reset = period(10)};
-	struct world *w = task(c, 0);
-
-	regset_add(&conf.reset, 1);
-	arm(w, 0, 0, period(10), conf);
-	arm(w, 0, 1, 50, (struct pmd_conf){.short_reset = 4});
-	arm_start(c);
-	happen(c, 0, 34);
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT_ALL(c, 0, 0, period(6), 3, period(10));
-	WANT_ALL(c, 0, 1, 4, 0, 4);
-	happen(c, 0, 5);
-	WANT_ALL(c, 0, 0, period(1), 3, period(10));
-	WANT_NO_MESSAGE(w);
 }
 
 static void set_flags(struct world *w, unsigned flags)
@@ -445,178 +238,6 @@ EACH_CTXSW(too_many)
 static uint64_t switch_pmds(struct world *w, unsigned set)
 {
 	return world_set_info(w, set).switch_pmds.bits[0];
-}
-
-/* A threshold that is reached in one residency, or in several, has it switched when it leaves. */
-EACH_CTXSW(thresholds)
-{
-	const struct pmd_conf conf = {.short_reset = period(10), .thresh = 3};
-	struct world *w = task(c, 0);
-
-	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
-	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
-	WANT(w, 0, world_set_flags(w, 1, SET_OVFL_SWITCH));
-	arm(w, 0, 0, period(10), conf);
-	arm(w, 1, 1, period(5), conf);
-	arm_start(c);
-	happen(c, 0, 20);
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT_EQ(w, world_pmd(w, 0, 0).thresh_left, 1);
-	happen(c, 0, 13);
-	WANT_IS(c, CTX_RUNNING, 1);
-	WANT_EQ(w, switch_pmds(w, 0), 1);
-	WANT_EQ(w, world_set_info(w, 0).runs, 1);
-	WANT_EQ(w, world_set_info(w, 1).runs, 1);
-	WANT_ALL(c, 0, 0, period(7), 3, period(10));
-	happen(c, 1, 26);
-	WANT_IS(c, CTX_RUNNING, 0);
-	WANT_EQ(w, switch_pmds(w, 1), 2);
-	WANT_EQ(w, world_set_info(w, 0).runs, 2);
-	WANT_ALL(c, 0, 0, period(7), 3, period(10));
-	WANT_ALL(c, 1, 1, period(9), 3, period(10));
-	WANT_EQ(w, c->task[0].count.switches, 2);
-	WANT_NO_MESSAGE(w);
-}
-
-/* Masked and due at once: the switch comes with restart. */
-EACH_CTXSW(masked_trigger)
-{
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY,
-		.long_reset = period(20),
-		.short_reset = period(10),
-		.thresh = 1};
-	struct world *w = task(c, 0);
-
-	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
-	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
-	arm(w, 0, 0, period(10), conf);
-	arm(w, 1, 1, 0, (struct pmd_conf){0});
-	arm_start(c);
-	happen(c, 0, 11);
-	WANT_IS(c, CTX_MASKED, 0);
-	WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
-	WANT(w, 0, world_do(w, CMD_RESTART));
-	WANT_IS(c, CTX_RUNNING, 1);
-	WANT_EQ(w, switch_pmds(w, 0), 1);
-	happen(c, 1, 4);
-	WANT_ALL(c, 1, 1, 4, 0, 0);
-}
-
-/* Stopped instead of restarted, it is due still: unless another set is asked for. */
-EACH_CTXSW(stopped_trigger)
-{
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(20), .thresh = 1};
-	struct world *w = task(c, 0);
-
-	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 1));
-	WANT(w, 0, world_set_flags(w, 0, SET_OVFL_SWITCH));
-	arm(w, 0, 0, period(10), conf);
-	arm_start(c);
-	for (unsigned i = 0; i < 2; i++) {
-		happen(c, 0, 11);
-		WANT_IS(c, CTX_MASKED, 0);
-		WANT(w, 0, world_do(w, CMD_STOP));
-		WANT(w, 0, world_do(w, CMD_START));
-		WANT_IS(c, CTX_RUNNING, 0);
-		if (i == 0)
-			WANT(w, 0, world_set(w, CMD_START, 1));
-		else
-			happen(c, 0, 1);
-		WANT_IS(c, CTX_RUNNING, 1);
-		WANT_EQ(w, switch_pmds(w, 0), i);
-		WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
-		WANT(w, 0, world_set(w, CMD_START, 0));
-	}
-}
-
-/* A residency of set @set: task 0 has it active. What each set counted is in @sum. */
-static void run_window_of(struct ctxsw_world *c, unsigned line, unsigned set, uint64_t ns,
-	uint64_t sum[PROGRAMS][WORLD_MAX])
-{
-	uint64_t t = now(c);
-
-	task(c, 0);
-	WANT_IS(c, CTX_RUNNING, set);
-	line_run_window(c, line, 0, ns);
-	for (unsigned d = 0; d < c->w.model->npmd; d++) {
-		uint64_t select = program_select(c, (enum program)set, d);
-
-		sum[set][d] +=
-			select ? hw_truth(c->w.hw, select, now(c)) - hw_truth(c->w.hw, select, t)
-			       : 0;
-	}
-	hw_advance(c->w.hw, 7 * MS); /* counted by no task */
-	task(c, 0);
-}
-
-static void want_sums(struct ctxsw_world *c, uint64_t sum[PROGRAMS][WORLD_MAX])
-{
-	for (unsigned set = 0; set < PROGRAMS; set++)
-		for (unsigned d = 0; d < c->w.model->npmd; d++)
-			WANT_IN(&c->w, set, c->w.model->pmd[d].num, sum[set][d]);
-}
-
-static void want_time(struct ctxsw_world *c, unsigned set, uint64_t active, uint64_t left,
-	uint64_t runs, int line)
-{
-	struct cmd_evtset s = world_set_info(&c->w, set);
-
-	if (s.active_ns != active || s.remaining_ns != left || s.runs != runs)
-		fail_msg("%s, line %d: set %u: %" PRIu64 " ns, %" PRIu64 " left, %" PRIu64 " runs",
-			c->w.model->name, line, set, s.active_ns, s.remaining_ns, s.runs);
-}
-#define WANT_TIME(c, set, active, left, runs) want_time(c, set, active, left, runs, __LINE__)
-
-/* Makes a set for each program. */
-static void program_sets(struct ctxsw_world *c)
-{
-	for (unsigned set = 0; set < PROGRAMS; set++) {
-		if (set)
-			WANT(&c->w, 0, world_set(&c->w, CMD_EVTSET_NEW, set));
-		task_program(c, set, (enum program)set, 0);
-	}
-}
-
-/* A timeout is of the thread's own time, wherever it spends that. */
-EACH_CTXSW(timeouts)
-{
-	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
-	struct world *w = task(c, 0);
-
-	program_sets(c);
-	world_set_timed(w, 0, MS);
-	world_set_timed(w, 2, 2 * MS);
-	task_load(c, 0);
-	WANT(w, 0, line_prepare(c, 0, 0));
-	WANT(w, 0, line_prepare(c, 1, 0));
-	WANT(w, 0, world_do(w, CMD_START));
-	WANT_TIME(c, 0, 0, MS, 1);
-	hw_advance(w->hw, 3 * MS);
-	run_window_of(c, 0, 0, 400 * US, sum);
-	WANT_TIME(c, 0, 400 * US, 600 * US, 1);
-	WANT_EQ(w, ctx_wake(&c->task[0]).at, 0);
-	run_window_of(c, 1, 0, 599 * US, sum);
-	WANT_TIME(c, 0, 999 * US, US, 1);
-	run_window_of(c, 0, 0, US, sum);
-	WANT_TIME(c, 0, MS, 0, 1);
-	/* set 1 has no timeout */
-	run_window_of(c, 1, 1, 5 * MS, sum);
-	run_window_of(c, 0, 1, MS, sum);
-	WANT_TIME(c, 1, 6 * MS, 0, 1);
-	WANT(w, 0, world_set(w, CMD_START, 2));
-	run_window_of(c, 0, 2, 2 * MS - 1, sum);
-	WANT_TIME(c, 2, 2 * MS - 1, 1, 1);
-	/* switched from too late, it is switched from once */
-	run_window_of(c, 0, 2, 9 * MS, sum);
-	WANT_TIME(c, 2, 11 * MS - 1, 0, 1);
-	WANT_TIME(c, 0, MS, MS, 2);
-	run_window_of(c, 1, 0, MS / 2, sum);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	hw_advance(w->hw, MS);
-	WANT(w, 0, world_do(w, CMD_START));
-	WANT_TIME(c, 0, MS + MS / 2, MS / 2, 2);
-	want_sums(c, sum);
-	WANT_EQ(w, c->task[0].count.switches, 3);
 }
 
 /* While it is in, it says when its ctxsw thread is to take it out. */
@@ -933,57 +554,6 @@ EACH_CTXSW(saved)
 	WANT(w, -EINVAL, world_do(w, CMD_STOP));
 	WANT(w, -EINVAL, world_do(w, CMD_RESTART));
 	WANT(w, 0, world_set(w, CMD_EVTSET_DELETE, 1));
-}
-
-/* What was written while it was out, of PMDs and of PMCs, is what counts when it is in. */
-EACH_CTXSW(written_between)
-{
-	const struct world_model *m = c->w.model;
-	struct world *w;
-	uint64_t t;
-
-	task_start(c, 0, COUNT_BOTH, 0);
-	task_start(c, 1, COUNT_USER, 0);
-	line_run_window(c, 0, 0, MS);
-	line_run_window(c, 0, 1, MS);
-	w = task(c, 0);
-	task_program(c, 0, COUNT_USER, 5);
-	WANT(w, 0, line_prepare(c, 0, 0));
-	t = now(c);
-	line_run_window(c, 0, 0, MS);
-	line_run_window(c, 0, 1, MS);
-	task(c, 0);
-	for (unsigned i = 0; i < m->npmd; i++)
-		WANT_IN(w, 0, m->pmd[i].num, 5 + world_events(w, i, true, t, t + MS));
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT(w, 0, world_write(w, true, m->pmd[0].num, 0));
-	WANT(w, 0, world_do(w, CMD_START));
-	t = now(c);
-	line_run_window(c, 0, 0, MS);
-	task(c, 0);
-	WANT_PMD(w, m->pmd[0].num, world_events(w, 0, true, t, t + MS));
-}
-
-/* Starting a set while it is out is a switch, and what it had been in before counts. */
-EACH_CTXSW(start_set)
-{
-	uint64_t sum[PROGRAMS][WORLD_MAX] = {{0}};
-	struct world *w = task(c, 0);
-
-	program_sets(c);
-	task_load(c, 0);
-	WANT(w, 0, line_prepare(c, 0, 0));
-	WANT(w, 0, world_set(w, CMD_START, 1));
-	for (unsigned i = 0; i < 9; i++) {
-		unsigned set = (1 + 2 * i) % PROGRAMS;
-
-		WANT(w, 0, world_set(w, CMD_START, set));
-		run_window_of(c, 0, set, MS + i, sum);
-		if (i == 5)
-			WANT(w, 0, world_do(w, CMD_STOP));
-	}
-	want_sums(c, sum);
-	WANT_TIME(c, 0, 3 * MS + 1 + 4 + 7, 0, 4);
 }
 
 static void want_ended(struct ctxsw_world *c, enum ctx_state state, bool ended, int line)

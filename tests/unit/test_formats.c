@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The built-in sampling formats: layouts by their numbers, what they refuse, what happens when
- * they are full, and readers in another thread. test_formats_property.c goes over the rest.
+ * The built-in sampling formats: layouts by their numbers, what they refuse, and readers in another
+ * thread. test_formats_property.c goes over the rest.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -181,78 +181,6 @@ static void open_dfl(struct smpl *s, uint32_t flags, size_t room)
 	pfm_dfl_smpl_arg_t arg = {.buf_size = 128 + room, .buf_flags = flags};
 
 	assert_int_equal(smpl_open(s, &format_dfl, &arg, NPMDS), 0);
-}
-
-/* Room for three samples of 56 bytes, of which the last leaves less than the largest, 72. */
-TEST(dfl_full)
-{
-	static const struct smpl_rec expected = {.type = 1,
-		.pid = 100,
-		.tid = 101,
-		.pmd = 2,
-		.set = 5,
-		.cpu = 3,
-		.count = 1,
-		.last_reset = (uint64_t)-1000,
-		.ip = 0x401000,
-		.tstamp = 1234,
-		.nvalues = 2,
-		.values = {11, 70}};
-	struct smpl_rec rec;
-	struct smpl s;
-
-	open_dfl(&s, 0, 3 * 56 + 71);
-	overflow(&s, 1, false, true, false);
-	overflow(&s, 1, false, true, false);
-	overflow(&s, 1, true, false, true);
-	assert_int_equal(smpl_u64(&s, 0), 3);
-	assert_int_equal(smpl_u64(&s, 16), 1);
-	/* Of the same look: lost, and the buffer has not become full again. */
-	overflow(&s, 7, true, false, true);
-	assert_int_equal(smpl_u64(&s, 0), 3);
-	assert_int_equal(smpl_u64(&s, 16), 1);
-	assert_int_equal(smpl_u64(&s, 48), 7);
-	assert_int_equal(smpl_entry(&s, 128 + 56, 2, &rec), 56);
-	assert_memory_equal(&rec, &expected, sizeof(rec));
-	assert_true(smpl_ctrl_is(smpl_restart(&s, false), false, true, false));
-	assert_int_equal(smpl_u64(&s, 0), 0);
-	assert_int_equal(smpl_u64(&s, 8), 128);
-	assert_int_equal(smpl_u64(&s, 16), 1);
-	assert_int_equal(smpl_u32(&s, 128), 101); /* the samples themselves stay */
-	overflow(&s, 1, false, true, false);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
-	assert_int_equal(smpl_u64(&s, 0), 0);
-	smpl_close(&s);
-}
-
-TEST(dfl_counts)
-{
-	struct smpl_rec rec;
-	struct smpl s;
-
-	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
-	overflow(&s, 2 * 32767 + 3, false, true, false);
-	assert_int_equal(smpl_u64(&s, 0), 3);
-	smpl_entry(&s, 128, 2, &rec);
-	assert_int_equal(rec.count, 32767);
-	smpl_entry(&s, 128 + 2 * 56, 2, &rec);
-	assert_int_equal(rec.count, 3);
-	smpl_close(&s);
-	/* without compact, each overflow is a sample */
-	open_dfl(&s, 0, 4096);
-	overflow(&s, 5, false, true, false);
-	assert_int_equal(smpl_u64(&s, 0), 5);
-	smpl_entry(&s, 128 + 4 * 56, 2, &rec);
-	assert_int_equal(rec.count, 1);
-	smpl_close(&s);
-	open_dfl(&s, PFM_DFL_SMPL_IIP_HDR, 4096);
-	overflow(&s, 3, false, true, false);
-	assert_int_equal(smpl_u64(&s, 0), 3);
-	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(smpl_u64(&s, 128 + i * 24), 0x401000);
-		assert_int_equal(smpl_u64(&s, 128 + i * 24 + 16), 70);
-	}
-	smpl_close(&s);
 }
 
 /* The address of an earlier time slice is marked, except in a histogram, which does without it. */
@@ -583,75 +511,6 @@ TEST(stack_full)
 	stack_fills(&format_profile, 128 + 8);
 }
 
-/* Two parts for two samples of 56 each: a third, of at most 72, might not fit. */
-static void open_nway(struct smpl *s, uint32_t flags)
-{
-	pfm_nway_smpl_arg_t arg = {
-		.buf_size = 128 + 2 * (32 + 2 * 56 + 64), .buf_flags = flags, .parts = 2};
-
-	assert_int_equal(smpl_open(s, &format_nway, &arg, NPMDS), 0);
-}
-
-static void assert_part(
-	const struct smpl *s, unsigned part, uint32_t part_state, uint64_t seq, uint64_t count)
-{
-	assert_int_equal(smpl_u32(s, 128 + part * 32 + 24), part_state);
-	assert_int_equal(smpl_u64(s, 128 + part * 32), seq);
-	assert_int_equal(smpl_u64(s, 128 + part * 32 + 8), count);
-}
-
-TEST(nway_cycles)
-{
-	struct smpl s;
-
-	open_nway(&s, 0);
-	overflow(&s, 1, false, true, false);
-	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 1, 1);
-	overflow(&s, 1, true, true, false);
-	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
-	assert_part(&s, 1, PFM_NWAY_PART_FILLING, 2, 0);
-	overflow(&s, 1, false, true, false);
-	overflow(&s, 1, true, true, false);
-	assert_part(&s, 1, PFM_NWAY_PART_HELD, 2, 2);
-	overflow(&s, 1, false, true, false); /* the tool is late */
-	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
-	assert_part(&s, 1, PFM_NWAY_PART_FILLING, 3, 1);
-	assert_int_equal(smpl_u64(&s, 0), 2);
-	assert_int_equal(smpl_u64(&s, 8), 1);
-	assert_int_equal(smpl_u64(&s, 16), 2);
-	overflow(&s, 1, true, true, false);
-	assert_part(&s, 1, PFM_NWAY_PART_HELD, 3, 2);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, true), false, true, false));
-	assert_part(&s, 1, PFM_NWAY_PART_FULL, 3, 2);
-	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
-	assert_int_equal(smpl_u32(&s, 80), 1);
-	smpl_restart(&s, true);
-	assert_part(&s, 1, PFM_NWAY_PART_FREE, 3, 0);
-	assert_int_equal(smpl_u32(&s, 80), 0);
-	smpl_restart(&s, true); /* nothing to free */
-	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 4, 0);
-	smpl_close(&s);
-}
-
-TEST(nway_masks)
-{
-	struct smpl s;
-
-	open_nway(&s, PFM_NWAY_SMPL_MASK_WHEN_FULL);
-	overflow(&s, 1, false, true, false);
-	overflow(&s, 1, true, true, false);
-	overflow(&s, 1, false, true, false);
-	overflow(&s, 1, true, false, true);
-	assert_part(&s, 0, PFM_NWAY_PART_FULL, 1, 2);
-	assert_part(&s, 1, PFM_NWAY_PART_FULL, 2, 2);
-	overflow(&s, 4, true, false, true);
-	assert_int_equal(smpl_u64(&s, 24), 4);
-	assert_true(smpl_ctrl_is(smpl_restart(&s, false), false, true, false));
-	assert_part(&s, 0, PFM_NWAY_PART_FILLING, 3, 0);
-	assert_part(&s, 1, PFM_NWAY_PART_FULL, 2, 2);
-	smpl_close(&s);
-}
-
 TEST(correlate_events)
 {
 	pfm_correlate_smpl_arg_t arg = {.buf_size = 128 + 10000};
@@ -690,37 +549,6 @@ TEST(correlate_events)
 	smpl_event(&s, &event);
 	assert_int_equal(smpl_u64(&s, 0), 1);
 	assert_int_equal(smpl_u32(&s, 132), 48 + 8);
-	smpl_close(&s);
-}
-
-/* 16 entries, of which 15 are used, and 14 make it ask for attention. */
-TEST(hist_notifies_once)
-{
-	pfm_hist_smpl_arg_t arg = {.buf_size = 128 + 16 * 32};
-	unsigned notified = 0;
-	struct smpl s;
-
-	assert_int_equal(smpl_open(&s, &format_hist, &arg, NPMDS), 0);
-	for (unsigned i = 0; i < 40; i++) {
-		pfm_ovfl_arg_t o = some_overflow(10);
-		pfm_smpl_where_t where = some_where();
-
-		where.ip = i % 20;
-		o.ovfl_notify = i != 13; /* the next one with notification gets it */
-		assert_int_equal(smpl_overflow(&s, &o, i, &where), 0);
-		assert_true(smpl_ctrl_is(o.ovfl_ctrl, i == 14, true, false));
-		notified += o.ovfl_ctrl.notify_user;
-	}
-	assert_int_equal(notified, 1);
-	assert_int_equal(smpl_u64(&s, 0), 15);
-	assert_int_equal(smpl_u64(&s, 32), 300);
-	assert_int_equal(smpl_u64(&s, 40), 100);
-	assert_int_equal(smpl_u32(&s, 68), 1);
-	smpl_restart(&s, true);
-	assert_int_equal(smpl_u64(&s, 0), 0);
-	assert_int_equal(smpl_u32(&s, 68), 0);
-	for (size_t at = 128; at < s.size; at += 8)
-		assert_int_equal(smpl_u64(&s, at), 0);
 	smpl_close(&s);
 }
 

@@ -168,36 +168,6 @@ IN_WORLD(choices, &netburst)
 	}
 }
 
-/* All 18 at once; four ESCRs of each half select for them. */
-IN_WORLD(counts, &netburst)
-{
-	static const struct {
-		unsigned escr, choice;
-	} by_group[4] = {{PMC_FSB0, 6}, {10, 2}, {12, 1}, {PMC_CRU0, CHOOSE_CRU0}};
-	static const unsigned second[4] = {PMC_FSB1, 42, 44, 51};
-
-	for (unsigned again = 0; again < 2; again++) {
-		uint64_t events[18], t;
-
-		for (unsigned d = 0; d < 18; d++) {
-			unsigned n = w->pmu->pmds[d].addr - BPU_CTR0, group = n < 12 ? n / 4 : 3;
-			bool half = n < 16 ? n % 4 >= 2 : n == 17;
-
-			events[d] = EVENT(0x13 + group + again, 1 + half) | (half ? USER : BOTH);
-			program_one(w, half ? second[group] : by_group[group].escr, events[d],
-				w->pmu->pmcs[w->pmu->pmds[d].pmc].num, by_group[group].choice,
-				w->pmu->pmds[d].num);
-		}
-		t = start(w);
-		hw_advance(w->hw, NS);
-		for (unsigned d = 0; d < 18; d++)
-			WANT_PMD(w, d, FROM + truth(w, events[d], t));
-		WANT(w, 0, world_do(w, CMD_STOP));
-		world_stopped(w, "stopped");
-		unload(w, "18 counters");
-	}
-}
-
 /* The bits of a thread are those of the thread that a CPU is. */
 IN_WORLD(threads_of_a_core, &netburst)
 {
@@ -283,48 +253,6 @@ TEST(overflow_bit)
 		unload(&w, "after a wrap");
 		world_close(&w);
 	}
-}
-
-static void wrap_now(struct world *w)
-{
-	hw_advance(w->hw, 1000);
-}
-
-/* The bit is set between any two accesses of a write that changes a counting CCCR. */
-TEST(overflow_while_written)
-{
-	unsigned n = 1;
-
-	for (unsigned at = 0; at < n; at++) {
-		struct world w;
-		uint64_t value;
-
-		world_open(&w, &netburst);
-		program_two(&w);
-		WANT(&w, 0, world_write(&w, true, PMD_BPU_CTR0, (1ULL << 40) - 10));
-		start(&w);
-		w.intrude = wrap_now;
-		w.at = at;
-		WANT(&w, 0, world_write(&w, false, PMC_BPU_CCCR0, CCCR(CHOOSE_FSB) | 1ULL << 18));
-		n = w.nops;
-		WANT(&w, 0, world_read(&w, true, PMD_BPU_CTR0, &value));
-		assert_in_range(value, (1ULL << 40) - 10, (1ULL << 40) + 3000);
-		unload(&w, "written at a wrap");
-		world_close(&w);
-	}
-	assert_true(n > 2);
-}
-
-/* A sampling period: each wrap of the 64-bit value is an overflow. */
-IN_WORLD(sampling, &netburst)
-{
-	program_two(w);
-	WANT(w, 0, world_write(w, true, PMD_BPU_CTR0, (uint64_t)-100000));
-	start(w);
-	hw_advance(w->hw, NS);
-	WANT(w, 0, world_do(w, CMD_POLL));
-	assert_int_equal(w->ctx.count.overflows, 1);
-	unload(w, "sampling");
 }
 
 /* Which register it is that another program writes, and with what. */
@@ -478,30 +406,6 @@ static void program_sets(struct world *w, struct cmd_reg regs[2])
 	WANT(w, 0, world_command(w, &first));
 	WANT(w, 0, world_command(w, &set));
 	WANT(w, 0, world_command(w, &write));
-}
-
-/* The same counter counts with two ESCRs in turn. */
-IN_WORLD(sets, &netburst)
-{
-	struct cmd_reg regs[] = {{.num = 7, .set = 1, .value = EVENT(0xc, 1) | BOTH},
-		{.num = PMC_BPU_CCCR0, .set = 1, .value = CCCR(7)}};
-	struct cmd_reg reg = {.pmd = true, .num = PMD_BPU_CTR0, .set = 1};
-	struct command read = {.verb = CMD_READ, .vector.regs = &reg, .vector.nregs = 1};
-	uint64_t cycles = FROM, others = 0;
-
-	program_sets(w, regs);
-	start(w);
-	for (unsigned i = 0; i < 20; i++) {
-		uint64_t t = hw_now(w->hw);
-
-		hw_advance(w->hw, NS);
-		*(i % 2 ? &others : &cycles) += truth(w, i % 2 ? regs[0].value : CYCLES | BOTH, t);
-		WANT(w, 0, world_do(w, CMD_POLL));
-		WANT_PMD(w, PMD_BPU_CTR0, cycles);
-		WANT(w, 0, world_command(w, &read));
-		assert_int_equal(reg.value, others);
-	}
-	unload(w, "two sets");
 }
 
 /* An ESCR that is taken over while one set counts is missing in the other one, too. */
