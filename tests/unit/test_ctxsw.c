@@ -127,58 +127,11 @@ static void want_message(
 }
 #define WANT_MSG(c, type, set, pmds) want_message(c, type, set, WORLD_CPU, pmds, __LINE__)
 
-/* The message names the CPU of the overflow and its PMDs; other CPUs may have come before. */
-EACH_CTXSW(notified_where)
-{
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(UINT32_MAX)};
-	const struct world_model *m = c->w.model;
-	uint64_t bits = 1ULL << m->pmd[0].num | 1ULL << m->pmd[1].num;
-	struct world *w = task(c, 0);
-
-	task_start(c, 0, COUNT_BOTH, 0);
-	line_run_window(c, 0, 0, MS);
-	for (unsigned i = 0; i < 2; i++)
-		WANT(w, 0, world_write_pmd(w, 0, m->pmd[i].num, period(10 + i), &conf));
-	line_run_window(c, 1, 0, 2 * MS);
-	task(c, 0);
-	WANT_IS(c, CTX_MASKED, 0);
-	want_message(c, PFM_MSG_OVFL, 0, c->line[1].cpu, bits, __LINE__);
-}
-
 static void set_flags(struct world *w, unsigned flags)
 {
 	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags};
 
 	WANT(w, 0, world_command(w, &cmd));
-}
-
-/* The thread is to stay stopped until a command resumes it. */
-EACH_CTXSW(blocked)
-{
-	static const enum cmd_verb ways[] = {CMD_RESTART, CMD_STOP, CMD_UNLOAD};
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(10)};
-	struct context *ctx = &c->task[0];
-	struct world *w = task(c, 0);
-
-	set_flags(w, CTX_NOTIFY_BLOCK);
-	arm(w, 0, 0, period(10), conf);
-	arm_start(c);
-	for (unsigned i = 0; i < 3; i++) {
-		assert_false(ctx->ovfl.block);
-		happen(c, 0, 9);
-		assert_false(ctx->ovfl.block);
-		happen(c, 0, 1);
-		assert_true(ctx->ovfl.block);
-		WANT_IS(c, CTX_MASKED, 0);
-		WANT_MSG(c, PFM_MSG_OVFL, 0, 1);
-		WANT(w, 0, world_do(w, ways[i]));
-		assert_false(ctx->ovfl.block);
-		if (ways[i] == CMD_STOP) {
-			WANT(w, 0, world_write_pmd(w, 0, 0, period(10), &conf));
-			WANT(w, 0, world_do(w, CMD_START));
-		}
-	}
-	WANT_IS(c, CTX_UNLOADED, 0);
 }
 
 /* As said by flags: silent, and for threads only. */
@@ -566,42 +519,6 @@ static void want_ended(struct ctxsw_world *c, enum ctx_state state, bool ended, 
 }
 #define WANT_ENDED(c, state, ended) want_ended(c, state, ended, __LINE__)
 
-/* The last of its messages says that the thread has ended; all else is as after unload. */
-EACH_CTXSW(end)
-{
-	const struct pmd_conf conf = {.flags = PMD_NOTIFY, .long_reset = period(100)};
-	struct world *w = task(c, 0);
-	uint64_t notified;
-
-	WANT(w, 0, world_set(w, CMD_EVTSET_NEW, 3));
-	arm(w, 3, 0, period(10), conf);
-	arm_start(c);
-	WANT(w, 0, world_set(w, CMD_START, 3));
-	happen(c, 0, 12);
-	WANT_ENDED(c, CTX_MASKED, false);
-	notified = c->task[0].count.notified;
-	WANT(w, 0, world_do(w, CMD_END));
-	WANT_ENDED(c, CTX_UNLOADED, true);
-	WANT_EQ(w, c->task[0].count.notified, notified + 1);
-	WANT_MSG(c, PFM_MSG_OVFL, 3, 1);
-	WANT_MSG(c, PFM_MSG_END, 3, 0);
-	WANT_NO_MESSAGE(w);
-	WANT_ALL(c, 3, 0, 2, 1, period(10));
-	/* once is enough, and an unload that came before it is no end */
-	WANT(w, 0, world_do(w, CMD_END));
-	WANT_NO_MESSAGE(w);
-	WANT(w, 0, world_write_pmd(w, 3, 0, period(10), &conf));
-	arm_start(c);
-	WANT_ENDED(c, CTX_RUNNING, false);
-	WANT(w, 0, world_set(w, CMD_START, 3));
-	happen(c, 0, 4);
-	WANT_ALL(c, 3, 0, period(6), 0, period(10));
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	WANT(w, 0, world_do(w, CMD_END));
-	WANT_ENDED(c, CTX_UNLOADED, false);
-	WANT_NO_MESSAGE(w);
-}
-
 /* The message of the end finds room in a full queue, after the record of a loss, and comes in a
  * context without overflow messages. */
 EACH_CTXSW(end_always_reported)
@@ -644,47 +561,6 @@ static void calibrated(struct ctxsw_world *c, unsigned i, uint32_t overhead)
 		set->pmd[d].switch_overhead = overhead;
 }
 
-static uint64_t less(uint64_t n, uint64_t by)
-{
-	return n - (n < by ? n : by);
-}
-
-/* Once for each time it was in; never more than was counted; not at all where it was not asked. */
-EACH_CTXSW(overhead)
-{
-	enum { OVERHEAD = 400 };
-	const struct world_model *m = c->w.model;
-	uint64_t sum[WORLD_MAX] = {0}, raw[WORLD_MAX] = {0};
-
-	set_flags(task(c, 1), CTX_RAW);
-	task_start(c, 0, COUNT_USER, 0);
-	task_start(c, 1, COUNT_USER, 0);
-	calibrated(c, 0, OVERHEAD);
-	calibrated(c, 1, OVERHEAD);
-	write_pmds(c, 0, 0); /* which changes nothing about it */
-	for (unsigned step = 0; step < 6; step++) {
-		/* at 2 events a us some counters are below it, and some above */
-		uint64_t ns = step < 3 ? MS : 150 + 100 * step, t = now(c);
-
-		line_run_window(c, step % LINES, 0, ns);
-		line_run_window(c, step % LINES, 1, ns);
-		for (unsigned i = 0; i < m->npmd; i++) {
-			sum[i] += less(world_events(&c->w, i, true, t, t + ns), OVERHEAD);
-			raw[i] += world_events(&c->w, i, true, t + ns, t + 2 * ns);
-		}
-	}
-	for (unsigned i = 0; i < m->npmd; i++) {
-		assert_true(sum[i] < raw[i]);
-		WANT_IN(task(c, 0), 0, m->pmd[i].num, sum[i]);
-		WANT_IN(task(c, 1), 0, m->pmd[i].num, raw[i]);
-	}
-	/* other PMCs have to be calibrated again */
-	assert_true(c->task[0].active->calibrated);
-	task(c, 0);
-	WANT(&c->w, 0, world_write(&c->w, false, m->pmc[0].num, 0));
-	assert_false(c->task[0].active->calibrated);
-}
-
 /* To calibrate it, the scratch itself goes in and out between start and stop. */
 EACH_CTXSW(calibrating)
 {
@@ -718,25 +594,6 @@ EACH_CTXSW(calibrating)
 			WANT_IN(task(c, step), 0, m->pmd[i].num,
 				world_events(w, i, !step, t, t + MS));
 	}
-}
-
-/* It makes nothing overflow, and hides no overflow. */
-EACH_CTXSW(overhead_overflows)
-{
-	const struct pmd_conf conf = {.short_reset = period(50)};
-	struct world *w = task(c, 0);
-
-	arm(w, 0, 0, period(50), conf);
-	arm_start(c);
-	calibrated(c, 0, 10);
-	happen(c, 0, 59);
-	WANT_ALL(c, 0, 0, period(1), 0, period(50));
-	happen(c, 0, 9);
-	WANT_ALL(c, 0, 0, period(1), 0, period(50));
-	happen(c, 0, 10);
-	WANT_ALL(c, 0, 0, period(1), 0, period(50));
-	happen(c, 0, 11);
-	WANT_ALL(c, 0, 0, period(50), 1, period(50));
 }
 
 /* --- What a ctxsw thread has to know, and what a new thread inherits */
