@@ -97,6 +97,8 @@ static int pmu_add_pmc(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 {
 	struct pfm_pmc *pmc = &pmu->pmcs[pmu->npmcs];
 
+	if (pfm_pmu_pmc(pmu, (unsigned)l->num))
+		return err_set(e, EINVAL, "PMC %u is described twice", (unsigned)l->num);
 	if (pmu->npmcs == PFM_PMU_REGS)
 		return err_set(e, EINVAL, "more than %d registers", PFM_PMU_REGS);
 	pmu->npmcs++;
