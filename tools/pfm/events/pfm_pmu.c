@@ -117,7 +117,7 @@ static const struct pfm_pmc *pmu_cccr(const struct pfm_pmu *pmu, const struct pm
 	const struct pfm_pmc *pmc =
 		pfm_pmu_pmc_at(pmu, MSR_P4_CCCR0 + (uint32_t)l->addr - MSR_P4_CTR0);
 
-	return pmc && pmc->escr_select && slice_is(l->type, "msr") ? pmc : NULL;
+	return pmc && pmc->escr_select && slice_is(l->type, "msr") && !l->is_umc ? pmc : NULL;
 }
 
 static void pmu_add_escrs(struct pfm_pmu *pmu, const struct pfm_pmc *cccr)
@@ -165,7 +165,7 @@ static int pmu_add_pmd(struct pfm_pmu *pmu, const struct pmu_line *l, struct err
 {
 	const struct pfm_pmc *pmc, *cccr = pmu_cccr(pmu, l);
 	uint64_t fixed = l->addr - MSR_FIXED_CTR0;
-	bool is_fixed = !cccr && slice_is(l->type, "msr") && fixed < MAX_FIXED;
+	bool is_fixed = !cccr && !l->is_umc && slice_is(l->type, "msr") && fixed < MAX_FIXED;
 
 	pmc = cccr       ? cccr
 	      : is_fixed ? pfm_pmu_pmc_at(pmu, MSR_FIXED_CTR_CTRL)
