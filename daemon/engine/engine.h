@@ -52,6 +52,10 @@ void engine_submit(struct engine *eng, struct job *job);
 /* Cancels @job. True: it will have no effect; done() is still called. False: it has begun. */
 bool engine_cancel(struct job *job);
 
+/* Whether an interrupt of @job's requester may be the daemon's own: the tracer stops a thread to
+ * detach it. */
+bool engine_interrupts(struct engine *eng, const struct job *job);
+
 /* workqueue_submit(), workqueue_cancel() and workqueue_delays() on the engine's workqueues. */
 int engine_work(struct engine *eng, struct work *w, struct err *e);
 bool engine_cancel_work(struct engine *eng, struct work *w);

@@ -344,6 +344,11 @@ bool engine_cancel(struct job *job)
 	       atomic_compare_exchange_strong(&job->state, &waiting, JOB_CANCELLED);
 }
 
+bool engine_interrupts(struct engine *eng, const struct job *job)
+{
+	return job->stopping || task_is_detaching(eng->task_registry, job->pid);
+}
+
 bool engine_submit_requeued(struct engine *eng, struct engine_ctx *ec)
 {
 	struct job *job, *destroy = NULL;

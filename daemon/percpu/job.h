@@ -34,6 +34,9 @@ struct job {
 	bool first_load;
 	/* If the first load fails, done() ends the worker. */
 	bool keeps_worker;
+	/* The tracer was about to stop the requester when it sent the job: the kernel reports this
+	 * as an interrupt. */
+	bool stopping;
 	/* For a worker of a thread: asks the backend whether the thread's registers still count, in
 	 * place of the command. */
 	bool checks_thread;

@@ -183,6 +183,9 @@ static struct tracee *seize_add(struct tracer *tr, struct tracee *t, pid_t tid)
 	return t;
 }
 
+/* The outcome of a pass or an attempt, unless it is 0 or an error. */
+enum { SEIZE_LATER = 1, SEIZE_AGAIN = 2 };
+
 static long seize_options(const struct tracer_attach *req)
 {
 	long options = PTRACE_O_TRACEEXEC;
@@ -209,6 +212,7 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
 		return seize_refused(tr, tid, -rc, &req->err);
 	if (tracer_traces(tid) || !tracer_traces(req->tgid)) {
 		t->known = true;
+		t->options = seize_options(req);
 		seize_add(tr, take_ptr(&t), tid);
 		return 0;
 	}
@@ -218,6 +222,26 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
 	return err_set(&req->err, ESRCH,
 		"thread %d has executed a program and has the number %d now: load on that", tid,
 		req->tgid);
+}
+
+/* Attaches to the requested thread, or keeps it attached. */
+static int seize_requested(struct tracer *tr, struct tracer_attach *req)
+{
+	struct tracee *t = req->by_itself ? tracer_find(tr, req->tid) : NULL;
+
+	if (!t || !(tracer_wants(tr, t) & WANT_DETACH))
+		return seize_attach(tr, req->tid, req);
+	if (t->options != seize_options(req)) {
+		err_set(&req->err, EAGAIN, "thread %d is still being detached: try again",
+			req->tid);
+		return SEIZE_LATER;
+	}
+	pthread_mutex_lock(&tr->lock);
+	tracer_want(tr, t, 0, WANT_DETACH);
+	pthread_mutex_unlock(&tr->lock);
+	t->late = 0;
+	req->kept = true;
+	return 0;
 }
 
 /*
@@ -230,9 +254,6 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
  * threads are reaped by the listing thread. A pass that waits for ops in between may miss some, so
  * it is never the last.
  */
-
-/* The outcome of a pass or an attempt, unless it is 0 or an error. */
-enum { SEIZE_LATER = 1, SEIZE_AGAIN = 2 };
 
 static int seize_report_joined(struct tracer *tr, struct tracer_attach *req, struct tracee *t)
 {
@@ -371,9 +392,9 @@ static int seize_pass(struct tracer *tr, struct tracer_attach *req)
 
 static int seize_process(struct tracer *tr, struct tracer_attach *req)
 {
-	int rc = req->attached ? 0 : seize_attach(tr, req->tid, req);
+	int rc = req->attached ? 0 : seize_requested(tr, req);
 
-	if (rc < 0)
+	if (rc)
 		return rc;
 	req->attached = true;
 	if (!req->process)
@@ -489,7 +510,7 @@ static void seize_take_requests(struct tracer *tr)
 		list_init(&req->behind);
 		req->tries = req->passes = 0;
 		req->list_fd = -1;
-		req->attached = false;
+		req->attached = req->kept = false;
 		list_add_tail(&req->entry, &tr->attaches);
 	}
 }

@@ -65,6 +65,9 @@ struct tracer_attach {
 	 * thread, or another one if that has ended. joined() is called for the others before
 	 * done(), even if done() reports an error. */
 	bool process;
+	/* The thread waits for this request, and so cannot stop to be detached: if that is under
+	 * way, it stays attached instead, without ended(). */
+	bool by_itself;
 	/* Calls of joined() that are not handled yet. While there are many, no more threads are
 	 * attached. */
 	atomic_uint unhandled;
@@ -75,8 +78,9 @@ struct tracer_attach {
 	/* The outcome: 0, or -errno with err. */
 	int rc;
 	struct err err;
-	/* Whether the thread is attached, regardless of the outcome for others of its process. */
-	bool attached;
+	/* Whether the thread is attached, regardless of the outcome for others of its process; and
+	 * whether it has stayed attached. */
+	bool attached, kept;
 
 	/* Private to the tracer. */
 	struct link link;

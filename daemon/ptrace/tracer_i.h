@@ -32,6 +32,7 @@ struct tracee {
 	pid_t tid;
 
 	/* For the tracer's thread only. */
+	long options;          /* of PTRACE_SEIZE; 0 for a child that the kernel has attached */
 	bool known;            /* ops know it; false for a child whose parent's event is missing */
 	bool stopped;          /* in a ptrace-stop */
 	bool group;            /* that is a group-stop: it must not run */

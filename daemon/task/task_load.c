@@ -388,6 +388,8 @@ static void load_handle_attached(struct task_registry *reg, struct task_event *e
 		return;
 	}
 	op->job->ec->task->traced = op->attach.attached;
+	if (op->attach.kept && task_detaching(reg, op->target.tid))
+		task_detached(reg, task_detaching(reg, op->target.tid));
 	load_follow(reg, op);
 }
 
@@ -411,6 +413,7 @@ static void load_attach(struct task_registry *reg, struct task_load_op *op)
 	op->attached.handle = load_handle_attached;
 	op->attach.tid = op->target.tid;
 	op->attach.tgid = op->target.tgid;
+	op->attach.by_itself = op->target.tid == op->job->pid;
 	op->attach.uid = task->requester->cred.uid;
 	op->attach.follow = task->follow;
 	op->attach.process = task->process;
@@ -447,11 +450,13 @@ static void load_prepared(struct task_registry *reg, struct task_event *event)
 }
 
 /* EAGAIN: the tracer cannot attach to the thread now. */
-static int load_check_attachable(struct task_registry *reg, const struct target *t, struct err *e)
+static int load_check_attachable(
+	struct task_registry *reg, const struct task_load_op *op, struct err *e)
 {
+	const struct target *t = &op->target;
 	const struct detaching *d = task_detaching(reg, t->tid);
 
-	if (d && d->late)
+	if (d && d->late && t->tid != op->job->pid)
 		return task_refuse_late(t->tid, e);
 	return tracer_check_given_up(reg->shared.tracer, t->tgid, t->tid, e);
 }
@@ -489,8 +494,21 @@ static int load_check_request(struct task_registry *reg, struct task_load_op *op
 	if (rc == 0 && (!op->active || load_is_traced(&job->cmd.load)))
 		rc = load_init_tracer(reg, e);
 	if (rc == 0 && load_is_traced(&job->cmd.load))
-		rc = load_check_attachable(reg, &op->target, e);
+		rc = load_check_attachable(reg, op, e);
 	return rc;
+}
+
+/* The detach for which the load waits; NULL: none. For a thread that loads itself, that would be in
+ * vain: see tracer_attach.by_itself. */
+static struct detaching *load_find_detaching(struct task_registry *reg, struct task_load_op *op)
+{
+	struct detaching *d =
+		load_is_traced(&op->job->cmd.load) ? task_detaching(reg, op->target.tid) : NULL;
+
+	if (!d || op->target.tid != op->job->pid)
+		return d;
+	op->job->stopping = true;
+	return NULL;
 }
 
 /* Begins the load of @op, whose lookup has ended, and takes @op. True in @begun: load_finish()
@@ -508,8 +526,7 @@ static int load_begin(
 	op->active = task_load_is_active(reg, job);
 	rc = load_check_request(reg, op, &cpumask, &covered, e);
 	loaded = rc == 0 ? task_ctx_find(reg, op->target.tid) : NULL;
-	detaching = rc == 0 && load_is_traced(&job->cmd.load) ? task_detaching(reg, op->target.tid)
-							      : NULL;
+	detaching = rc == 0 ? load_find_detaching(reg, op) : NULL;
 	if (loaded || detaching) {
 		/* The load is submitted again, from the start, when the thread is free. */
 		queue_put(loaded ? &loaded->waiting_loads : &detaching->waiting_loads, &job->link);

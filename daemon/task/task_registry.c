@@ -413,6 +413,11 @@ struct detaching *task_detaching(struct task_registry *reg, pid_t tid)
 	return node ? container_of(node, struct detaching, tid_node) : NULL;
 }
 
+bool task_is_detaching(struct task_registry *reg, pid_t tid)
+{
+	return task_detaching(reg, tid);
+}
+
 void task_detaching_set_tid(struct task_registry *reg, struct detaching *d, pid_t tid)
 {
 	hash_remove(&reg->detaching_by_tid, &d->tid_node);

@@ -61,6 +61,9 @@ void task_each(const struct task_registry *reg,
 /* No threads are followed, and no ctxsw thread runs. */
 bool task_idle(const struct task_registry *reg);
 
+/* The tracer is about to stop thread @tid, to detach it. */
+bool task_is_detaching(struct task_registry *reg, pid_t tid);
+
 /* Events that a client waits for may still come. */
 bool task_expects_events(const struct task_registry *reg);
 

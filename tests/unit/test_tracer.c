@@ -606,6 +606,32 @@ TEST_WITH(begin, end, vfork_detach)
 	target_end(&t);
 }
 
+/* A thread that waits in the kernel for its own request cannot be detached: it stays attached. A
+ * vfork parent is such a thread. */
+TEST_WITH(begin, end, kept)
+{
+	struct trace_event born;
+	struct target t;
+
+	trace_keep_stopped(&trace, true);
+	START(&t, "@", "vfork", "1");
+	seize(t.pid, true);
+	target_go(&t);
+	born = trace_at(&trace, found(BORN, t.pid, 0));
+	tracer_detach(trace.tr, t.pid);
+	assert_int_equal(trace_seize(&trace, t.pid, true, &err), -EBUSY);
+	assert_int_equal(trace_seize_by_itself(&trace, t.pid, false, &err), -EAGAIN);
+	assert_int_equal(trace_seize_by_itself(&trace, t.pid, true, &err), 0);
+	tracer_cont(trace.tr, born.b);
+	found(EXEC, born.b, born.b);
+	assert_true(trace_find(&trace, ENDED, t.pid, 0, 100) < 0);
+	assert_int_equal(trace_seize(&trace, t.pid, true, &err), -EBUSY);
+	detach(t.pid);
+	tracer_cont(trace.tr, born.b);
+	target_expect(&t, "exited 0");
+	target_end(&t);
+}
+
 /* Children whose parent was killed before its clone event must not stay stopped. */
 static unsigned group_in(pid_t group, const char *letters)
 {

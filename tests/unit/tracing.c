@@ -305,6 +305,16 @@ int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e)
 	return attach_and_wait(t, &w, e);
 }
 
+int trace_seize_by_itself(struct trace *t, pid_t tid, bool follow, struct err *e)
+{
+	struct waiting_attach w = {.attach = {.tid = tid,
+					   .tgid = status_number(tid, "Tgid"),
+					   .follow = follow,
+					   .by_itself = true}};
+
+	return attach_and_wait(t, &w, e);
+}
+
 int trace_seize_process(struct trace *t, pid_t pid, struct err *e)
 {
 	struct waiting_attach w = {.attach = {.tid = pid, .tgid = pid, .process = true}};

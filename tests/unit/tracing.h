@@ -63,6 +63,8 @@ void trace_begin(struct trace *t);
 void trace_end(struct trace *t);
 /* Attaches, and waits for the outcome. */
 int trace_seize(struct trace *t, pid_t tid, bool follow, struct err *e);
+/* The same for a thread that waits for it (tracer_attach.by_itself). */
+int trace_seize_by_itself(struct trace *t, pid_t tid, bool follow, struct err *e);
 int trace_seize_process(struct trace *t, pid_t pid, struct err *e);
 void trace_clear(struct trace *t);
 void trace_keep_stopped(struct trace *t, bool keep_stopped);

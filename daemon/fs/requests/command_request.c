@@ -74,12 +74,13 @@ static void command_done(struct job *job)
 		command_finish(r);
 }
 
-/* The job's done() still follows, so @r stays allocated. */
+/* A thread that gets no signal must not get EINTR: the stop by the tracer waits for the answer. The
+ * job's done() still follows, so @r stays allocated. */
 static bool command_interrupt(struct request *base)
 {
 	struct command_request *r = container_of(base, struct command_request, request);
 
-	if (!engine_cancel(&r->job))
+	if (engine_interrupts(base->call.fs->eng, &r->job) || !engine_cancel(&r->job))
 		return false;
 	request_remove(base);
 	return true;
