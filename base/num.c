@@ -55,7 +55,8 @@ static int num_parse(struct slice s, struct slice whole, uint64_t *v, struct err
 		s.n -= 2;
 	} else if (s.n > 1 && s.p[0] == '0' && num_all(s, 10)) {
 		return err_set(e, EINVAL,
-			"'%.*s': a number is decimal without leading zeros, or hexadecimal with 0x",
+			"'%.*s' has leading zeros: write decimal digits without them, or 0x and "
+			"hexadecimal digits",
 			SLICE_ARG(whole));
 	}
 	if (!num_all(s, base))

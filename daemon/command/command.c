@@ -10,17 +10,18 @@ static int command_check_inherit(const struct cmd_load *load, struct err *e)
 {
 	if (load->on_exec && !load->inherit)
 		return err_set(
-			e, EINVAL, "on_exec goes with inherit: write 'load tid=N inherit on_exec'");
+			e, EINVAL, "on_exec needs inherit: write 'load tid=N inherit on_exec'");
 	if (load->inherit && load->follow)
 		return err_set(e, EINVAL,
-			"inherit has one sum for all threads, follow a context for each: leave one "
-			"out");
+			"inherit gives one sum for all threads, follow a context for each thread: "
+			"leave one out");
 	if (load->on_exec && load->process)
 		return err_set(e, EINVAL,
-			"of the threads of a process, one alone is left when it executes a "
-			"program: write 'load tid=N inherit on_exec'");
+			"on_exec does not go with pid, as only one thread is left when a process "
+			"executes a program: write 'load tid=N inherit on_exec'");
 	if (load->inherit && load->cpus)
-		return err_set(e, EINVAL, "inherit counts on all CPUs: leave cpus out");
+		return err_set(e, EINVAL,
+			"cpus does not go with inherit, which counts on all CPUs: leave cpus out");
 	return 0;
 }
 
@@ -31,8 +32,7 @@ int command_check_load(const struct command *cmd, struct err *e)
 			"follow needs ptrace to see new threads: leave out follow or ptrace=no");
 	if (cmd->load.process && cmd->load.untraced && !cmd->load.inherit)
 		return err_set(e, EINVAL,
-			"pid needs ptrace to see all threads, except with inherit: leave ptrace=no "
-			"out");
+			"pid without inherit needs ptrace to see all threads: leave ptrace=no out");
 	return command_check_inherit(&cmd->load, e);
 }
 

@@ -23,8 +23,8 @@ static int flag_words_refuse(struct slice word, const struct flag_word *words, s
 	flag_words_print(words, ~0u, &known);
 	if (!text_ok(&known))
 		return err_set(e, ENOMEM, "no memory");
-	return err_set(e, EINVAL, "no flag '%.*s': write words of '%s', or 'none'", SLICE_ARG(word),
-		known.p);
+	return err_set(e, EINVAL, "there is no flag '%.*s': write words from '%s', or 'none'",
+		SLICE_ARG(word), known.p);
 }
 
 static int flag_words_parse_one(
@@ -50,7 +50,9 @@ int flag_words_parse(
 		return err_set(e, EINVAL, "no flags given: write 'none' to clear them");
 	if (slice_is(word, "none")) {
 		if (slice_word(&text).n)
-			return err_set(e, EINVAL, "write 'none' alone: leave it or the rest out");
+			return err_set(e, EINVAL,
+				"'none' does not go with other flags: leave out 'none' or the "
+				"others");
 		return 0;
 	}
 	for (; word.n; word = slice_word(&text))

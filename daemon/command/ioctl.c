@@ -28,12 +28,12 @@ struct packet *packet_new(unsigned nr, const void *bytes, size_t size, struct er
 	struct packet *p;
 
 	if (!k) {
-		err_set(e, ENOTTY, "no such ioctl: see perfmonfs/ioctl.h");
+		err_set(e, ENOTTY, "this ioctl does not exist: see perfmonfs/ioctl.h");
 		return NULL;
 	}
 	if (_IOC_SIZE(nr) != size || !ioctl_size_fits(k, size)) {
 		err_set(e, EINVAL,
-			"%zu bytes are not a number of structures of %zu bytes: see "
+			"%zu bytes are not a whole number of structures of %zu bytes: see "
 			"perfmonfs/ioctl.h",
 			size, k->size);
 		return NULL;

@@ -249,7 +249,7 @@ static int ioctl_decode_set_id(
 	memcpy(&flags, set + offsetof(struct pfm_ioc_setdesc, flags), sizeof(flags));
 	/* Other flags are ignored, as by kernels. */
 	if ((flags & ~IOCTL_RETFLS) == PFM_IOC_FL_REFUSED)
-		return err_set(e, EINVAL, "flags that do not exist are set: clear them");
+		return err_set(e, EINVAL, "unknown flags are set: clear them");
 	return 0;
 }
 
@@ -416,10 +416,11 @@ static int ioctl_decode_setup(
 			"arg_size is %u, but %zu bytes follow the structure: correct one of them",
 			in.arg_size, p->size - sizeof(in));
 	if (!memchr(in.format, '\0', sizeof(in.format)))
-		return err_set(e, EINVAL, "the format's name has no end: add a NUL");
+		return err_set(e, EINVAL, "the format's name is not terminated: add a NUL");
 	name = slice_of(in.format);
 	if (!slice_text(&name, false))
-		return err_set(e, EINVAL, "the format's name contains a control character");
+		return err_set(
+			e, EINVAL, "the format's name contains a control character: remove it");
 	cmd->setup.flags = ioctl_get_flags(ioctl_ctx_flags, in.flags);
 	cmd->setup.map_sets = in.flags & PFM_IOC_FL_MAP_SETS;
 	return 0;

@@ -98,13 +98,13 @@ static int ctl_refuse_number(const struct ctl_arg *a, struct slice value, struct
 {
 	if (e->no == EINVAL && !slice_is_digits(value) && a->bit == ARG_CPU)
 		return err_set(e, EINVAL,
-			"cpu: '%.*s' is not the number of a CPU: a context counts on one; make one "
-			"for each CPU, and write load cpu=N",
+			"cpu: '%.*s' is not a CPU number: a context counts on one CPU, so make one "
+			"for each, and write load cpu=N",
 			SLICE_ARG(value));
 	if (e->no == EINVAL && !slice_is_digits(value) && a->bit == ARG_SIG)
 		return err_set(e, EINVAL,
-			"sig: '%.*s' is not the number of a signal, which kill -l NAME prints: "
-			"write sig=10",
+			"sig: '%.*s' is not a signal number: write the one that kill -l NAME "
+			"prints, as in sig=10",
 			SLICE_ARG(value));
 	if (e->no == ERANGE && a->bit == ARG_CPU)
 		return err_set(e, ERANGE, "there is no CPU %.*s: see cpus", SLICE_ARG(value));
@@ -125,7 +125,7 @@ static int ctl_parse_number(
 		return err_set(e, EINVAL, "%s: no %s has number 0: %s", a->name,
 			a->bit == ARG_PID ? "process" : "thread",
 			cmd->verb == CMD_LOAD ? "write one that ps -eL shows"
-					      : "leave tid out for your own");
+					      : "leave tid out to name the caller");
 	ctl_set_number(a, n, cmd);
 	return 0;
 }
@@ -205,8 +205,8 @@ static int ctl_check_load(const struct command *cmd, unsigned given, struct err 
 			"tid is for one thread, pid for all threads of a process: leave one out");
 	if ((given & ARG_CPU) && (given & THREAD_ARGS))
 		return err_set(e, EINVAL,
-			"follow, inherit, on_exec, cpus and ptrace go with a thread: leave them "
-			"out");
+			"follow, inherit, on_exec, cpus and ptrace are for threads: leave them out "
+			"with cpu");
 	return command_check_load(cmd, e);
 }
 

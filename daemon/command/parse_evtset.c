@@ -84,7 +84,7 @@ int command_parse_evtset_next(struct slice text, struct cmd_evtset *set, struct 
 
 	set->has_next = !slice_is(s, "default");
 	if (set->has_next && num_max(s, MAX_SET, &n, e) < 0)
-		return err_prefix(e, "next is the number of a set or 'default'");
+		return err_prefix(e, "next takes the number of a set, or 'default'");
 	set->next = (uint16_t)n;
 	set->change = EVTSET_NEXT;
 	return 0;

@@ -49,7 +49,8 @@ static int pmd_parse_thresh(struct slice s, uint64_t *thresh, struct err *e)
 	int rc = num_u64(s, thresh, e);
 
 	if (rc == 0 && !*thresh)
-		return err_set(e, EINVAL, "0 never switches: write 1 or more, or leave it out");
+		return err_set(
+			e, EINVAL, "0 would never switch sets: write 1 or more, or leave it out");
 	return rc;
 }
 

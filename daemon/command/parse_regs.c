@@ -53,7 +53,7 @@ int command_parse_regs(
 	cmd->vector.first_line = 1;
 	cmd->vector.nregs = 0;
 	if (!text.n)
-		return err_set(e, EINVAL, "nothing was written: write a line per register");
+		return err_set(e, EINVAL, "the text has no lines: write one per register");
 	cmd->vector.regs = calloc(regs_count_lines(text), sizeof(*cmd->vector.regs));
 	if (!cmd->vector.regs)
 		return err_set(e, ENOMEM, "no memory for the vector");

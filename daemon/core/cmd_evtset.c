@@ -12,10 +12,13 @@
 static int evtset_is_loaded(const struct context *ctx, struct err *e)
 {
 	if (ctx->target.tid)
-		return err_set(e, EBUSY, "loaded on thread %d: unload before sets are changed",
+		return err_set(e, EBUSY,
+			"the context is loaded on thread %d: unload it before you change its event "
+			"sets",
 			ctx->target.tid);
-	return err_set(
-		e, EBUSY, "loaded on CPU %u: unload before sets are changed", ctx->target.cpu);
+	return err_set(e, EBUSY,
+		"the context is loaded on CPU %u: unload it before you change its event sets",
+		ctx->target.cpu);
 }
 
 static int evtset_missing(struct cmd_evtset *c, struct err *e)
@@ -30,8 +33,8 @@ static int evtset_check_idle(unsigned flags, unsigned id, struct err *e)
 	if (!(flags & SET_EXCL_IDLE))
 		return 0;
 	return err_set(e, EINVAL,
-		"set %u: excl_idle is for threads, the idle thread of a CPU cannot be excluded: "
-		"leave the flag out and count user-level events, which never happen in it",
+		"set %u: excl_idle is for threads, as the idle thread of a CPU cannot be excluded: "
+		"leave the flag out, and count at user level, where the idle thread never runs",
 		id);
 }
 
@@ -40,8 +43,9 @@ static int evtset_check_flags(const struct context *ctx, const struct cmd_evtset
 	const unsigned both = SET_OVFL_SWITCH | SET_TIME_SWITCH;
 
 	if ((c->flags & both) == both)
-		return err_set(
-			e, EINVAL, "a set switches on overflow or by time, not both: choose one");
+		return err_set(e, EINVAL,
+			"a set switches on overflow or by time, not both: write ovfl_switch or "
+			"time_switch");
 	return ctx->flags & CTX_SYSTEM_WIDE ? evtset_check_idle(c->flags, c->id, e) : 0;
 }
 
@@ -56,7 +60,7 @@ static int evtset_check_change(const struct context *ctx, const struct cmd_evtse
 			"a timeout of 0 would never let the set count: clear time_switch in flags "
 			"instead");
 	if (c->timeout_ns > TIMEOUT_MAX)
-		return err_set(e, ERANGE, "the longest timeout is %llu ns",
+		return err_set(e, ERANGE, "the timeout is too long: write at most %llu ns",
 			(unsigned long long)TIMEOUT_MAX);
 	return 0;
 }
@@ -126,7 +130,7 @@ static int evtset_make(
 	if (ctx->state != CTX_UNLOADED)
 		return evtset_is_loaded(ctx, e);
 	if (set && c->there == EVTSET_REFUSE)
-		return err_set(e, EEXIST, "there is an event set %u already", c->id);
+		return err_set(e, EEXIST, "event set %u exists already", c->id);
 	if (!set && ctx->smpl.fmt && (ctx->smpl.fmt->fmt_flags & PFM_FMTFL_NOSET))
 		return err_set(e, EINVAL,
 			"format %s cannot handle event sets: choose another format",
@@ -166,7 +170,7 @@ int set_delete(struct context *ctx, struct cmd_evtset *c, struct err *e)
 		return evtset_missing(c, e);
 	c->fault = FAULT_REFUSED;
 	if (!c->id)
-		return err_set(e, EINVAL, "set 0 always exists: remove the context");
+		return err_set(e, EINVAL, "set 0 cannot be removed alone: remove the context");
 	if (ctx->state != CTX_UNLOADED)
 		return evtset_is_loaded(ctx, e);
 	c->fault = FAULT_NONE;

@@ -11,7 +11,8 @@ static int load_check_cpu(const struct context *ctx, const struct command *cmd, 
 		return -e->no;
 	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
-			"this context has monitored a thread, by load tid=: make another one");
+			"this context was on a thread before (load tid=) and cannot be loaded on a "
+			"CPU: make another");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
 	return 0;
@@ -27,8 +28,8 @@ static int load_check_scope(const struct context *ctx, struct err *e)
 		for_each_row (d, im.pmds)
 			if (ctx->pmu->pmds[d].scope > PMU_SCOPE_CORE)
 				return err_set(e, EINVAL,
-					"pmd%u counts for all CPUs of a package or cache: "
-					"load it on a CPU, by load cpu=",
+					"pmd%u counts for all CPUs of a package or cache, never "
+					"for one thread: load on a CPU (load cpu=)",
 					ctx->pmu->pmds[d].num);
 	}
 	return 0;
@@ -40,7 +41,8 @@ static int load_check_thread(const struct context *ctx, const struct command *cm
 		return -e->no;
 	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
-			"this context has monitored a CPU, by load cpu=: make another one");
+			"this context was on a CPU before (load cpu=) and cannot be loaded on a "
+			"thread: make another");
 	if (ctx->flags & CTX_BACKGROUND)
 		return err_set(e, EINVAL, "background is for CPUs, not for threads: see flags");
 	if (ctx->flags & CTX_SYSTEM_WIDE)

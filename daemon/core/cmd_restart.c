@@ -18,7 +18,7 @@ static int restart_call_format(
 		return 0;
 	*ctrl = (pfm_ovfl_ctrl_t){0};
 	rc = ctx->smpl.fmt->fmt_restart(ctx->smpl.buf, active, ctrl);
-	return rc ? err_set(e, EIO, "format %s has failed to restart: stop, and read the buffer",
+	return rc ? err_set(e, EIO, "format %s could not restart: stop, and read the buffer",
 			    ctx->smpl.fmt->fmt_name)
 		  : 0;
 }
@@ -31,8 +31,8 @@ static int restart_check(const struct context *ctx, struct err *e)
 		restart_has_hook(ctx))
 		return 0;
 	return err_set(e, EBUSY,
-		"not masked, and no reset is pending: restart is for after the notification of an "
-		"overflow");
+		"nothing to restart: the context is not masked and no reset is pending; restart "
+		"after the notification of an overflow");
 }
 
 /* While monitoring is active, a format's hook is called with current counts. Pending resets are

@@ -9,9 +9,10 @@ static int start_check(const struct context *ctx, const struct command *cmd, str
 	if (cmd->has_set && !ctx_set(ctx, cmd->set))
 		return err_set(e, EINVAL, "no event set %u: make it first", cmd->set);
 	if (ctx->state == CTX_MASKED)
-		return err_set(e, EBUSY, "masked after an overflow: restart it, or stop first");
+		return err_set(e, EBUSY,
+			"an overflow has masked the context: restart it, or stop it first");
 	if (ctx->res->hw.halted)
-		return err_set(e, EIO, "a stop or switch failed half-way: unload first");
+		return err_set(e, EIO, "an earlier stop or switch failed half-way: unload first");
 	return rights_check_kernel(ctx, &cmd->rights, e);
 }
 
@@ -70,7 +71,8 @@ static int start_running(struct core_run *run, struct evtset *set, struct err *e
 	}
 	rc = switch_sets(run, set, e);
 	if (rc == 0 && ctx->state == CTX_MASKED)
-		return err_set(e, EBUSY, "an overflow has masked it meanwhile: restart first");
+		return err_set(
+			e, EBUSY, "an overflow has masked the context meanwhile: restart first");
 	return rc;
 }
 

@@ -43,8 +43,9 @@ static int write_needs_kernel(
 			pmc->num, value, value & pmc->kernel);
 	if (ev->both_levels)
 		return err_set(e, EACCES,
-			"pmc%u: %s counts only with the kernel level, which config/allow_kernel "
-			"does not grant you: choose another event, or have root change that",
+			"pmc%u: %s cannot be counted without the kernel level, which "
+			"config/allow_kernel does not grant you: choose another event, or have "
+			"root change that",
 			pmc->num, ev->name);
 	return err_set(e, EACCES,
 		"pmc%u: %s counts at kernel level, which config/allow_kernel does not grant you: "
@@ -97,8 +98,7 @@ static int write_check_escr(const struct pmu *pmu, unsigned row, uint64_t value,
 		return 0;
 	return err_set(e, EINVAL,
 		"pmc%u: 0x%" PRIx64
-		" chooses an ESCR that the CPU lacks: write another number into "
-		"the bits 0x%" PRIx64,
+		" chooses an ESCR that the CPU lacks: write another number in its bits 0x%" PRIx64,
 		pmc->num, value, pmc->escr_select);
 }
 
@@ -128,7 +128,7 @@ static int write_refuse_combination(
 			r->bits[i], pmu->pmcs[r->pmc[i]].num);
 	}
 	return err_set(e, EINVAL,
-		"pmc%u: with this value the PMU counts wrong: first set one of the bits %s",
+		"pmc%u: the PMU counts wrongly with this value: first set one of the bits %s",
 		pmu->pmcs[row].num, bits.text);
 }
 

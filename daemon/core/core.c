@@ -11,9 +11,11 @@ static int core_check_flags(const struct context *ctx, unsigned flags, struct er
 			e, EBUSY, "flags cannot change after the first load: make another context");
 	if ((flags & CTX_BACKGROUND) && (flags & (CTX_NOTIFY_BLOCK | CTX_RAW | CTX_GAPS)))
 		return err_set(e, EINVAL,
-			"background is for CPUs, notify_block, raw and gaps are for threads");
+			"background is for CPUs, and notify_block, raw and gaps are for threads: "
+			"leave out one or the others");
 	if ((flags & CTX_SYSTEM_WIDE) && (flags & CTX_NOTIFY_BLOCK))
-		return err_set(e, EINVAL, "notify_block is for threads: it excludes system_wide");
+		return err_set(e, EINVAL,
+			"notify_block is for threads, and system_wide is for CPUs: leave one out");
 	return 0;
 }
 
@@ -143,7 +145,7 @@ static int core_dispatch(struct core_run *run, struct command *cmd, struct err *
 	case CMD_SIGNAL:
 		break;
 	}
-	return err_set(e, EINVAL, "no such command");
+	return err_set(e, EINVAL, "this command does not exist");
 }
 
 /* @was: the set that was active when the command began. */

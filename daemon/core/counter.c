@@ -191,36 +191,34 @@ static const struct {
 			    "start over"},
 	[LOST_FAULT] = {EIO, ": its register could not be read and the count is lost: write the "
 			     "PMD to start over"},
-	[LOST_OVERTAKEN] = {EIO, ": another thread ran before the daemon could stop the counter: "
-				 "end programs that run at as high a priority (another "
-				 "perfmonfs?), and write the PMD to start over"},
+	[LOST_OVERTAKEN] = {EIO,
+		": another thread ran before the daemon could stop the counter: end other programs "
+		"of real-time priority (another perfmonfs?), and write the PMD to start over"},
 	[LOST_TYPE] = {EIO, ": the thread ran uncounted on a CPU whose PMU is of another type: "
 			    "unload, write the PMD and load again"},
-	[LOST_STALLED] = {EIO,
-		": the daemon had to wait for memory, a lock of the kernel or the CPU "
-		"(kernel.sched_rt_runtime_us?) while its thread ran: write the PMD "
-		"to start over"},
+	[LOST_STALLED] = {EIO, ": the daemon was held up while the thread ran, by memory reclaim, "
+			       "a kernel lock or real-time throttling "
+			       "(kernel.sched_rt_runtime_us): write the PMD to start over"},
 	[LOST_UNCOVERED] = {EIO, ": the thread ran uncounted on a CPU that was offline when the "
 				 "context was loaded, or has been since: unload, write the PMD and "
 				 "load again"},
 	[LOST_THROTTLED] = {EIO,
-		": the kernel stopped it for a while, as it overflowed more often "
-		"than kernel.perf_event_max_sample_rate: write a longer period, or "
-		"raise that limit"},
-	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to other perf events of a whole CPU "
-			       "or to the NMI watchdog (kernel.nmi_watchdog), so that events were "
-			       "not counted: stop, write the PMD and start again"},
-	[LOST_LEAPT] = {EIO, ": the kernel's count of it has leapt, as Linux misreads a counter "
-			     "that interrupts at that moment: write the PMD to start over"},
-	[LOST_WRITTEN] = {EIO, " has advanced by more than any event can in that time: another "
-			       "program has written its register (wrmsr?) and its count is lost: "
-			       "end that program, and write the PMD to start over"},
+		": the kernel throttled it, as it overflowed more often than "
+		"kernel.perf_event_max_sample_rate: write a longer period, or raise that limit"},
+	[LOST_EVICTED] = {EIO, ": the kernel gave its counter to CPU-wide perf events or to the "
+			       "NMI watchdog (kernel.nmi_watchdog), and events were missed: stop, "
+			       "write the PMD and start again"},
+	[LOST_LEAPT] = {EIO, ": the kernel's count jumped (Linux misreads a counter whose "
+			     "interrupt arrives during the read): write the PMD to start over"},
+	[LOST_WRITTEN] = {EIO, " advanced faster than any event can: another program has written "
+			       "its register (wrmsr?) and its count is lost: end that program, and "
+			       "write the PMD to start over"},
 	[LOST_UNSAMPLED] = {EIO,
-		": at user level alone the kernel samples this event and does not count it: give "
-		"the context a sampling format and the PMD a period, or count both levels"},
-	[LOST_MISSED] = {EIO, ": the kernel did not report that the thread came to a CPU or left "
-			      "it, as some kernels do not for processes of their own: write the "
-			      "PMD to start over"},
+		": at user level, the kernel can only sample this event, not count it: give the "
+		"context a sampling format and the PMD a period, or count both levels"},
+	[LOST_MISSED] = {EIO,
+		": the kernel did not report a switch to or from the thread, as some kernels do "
+		"not for processes that they start: write the PMD to start over"},
 };
 
 int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *s, struct err *e)
@@ -235,9 +233,9 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			num, ctx->pmu->global_ctrl);
 	case LOST_BUDGET:
 		return err_set(e, EIO,
-			"pmd%u: the thread is not counted any more, as switching its user's "
-			"threads took more than %u %% of a CPU (config/ctxsw_budget): load fewer, "
-			"or those that switch less, and write the PMD to start over",
+			"pmd%u: the thread is no longer counted, as switching its user's threads "
+			"took more than %u %% of a CPU (config/ctxsw_budget): load fewer threads, "
+			"or threads that switch less, and write the PMD to start over",
 			num, (unsigned)ctx->limits.ctxsw_budget);
 	case LOST_TAKEN:
 		return err_set(e, EIO,

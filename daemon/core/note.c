@@ -33,8 +33,8 @@ static void note_counter(
 	else if (select->num < PMU_MAX_PMCS && !(able >> select->num & 1))
 		err_set(note, 0,
 			"pmd%u does not count: 0x%" PRIx64
-			" in pmc%u of set %u selects an event that "
-			"other counters have: write it to pmc%d",
+			" in pmc%u of set %u selects an event that only other counters have: write "
+			"it to pmc%d",
 			pmd->num, chosen, select->num, set->id, __builtin_ctzll(able));
 }
 
@@ -86,12 +86,11 @@ static void note_nothing(const struct pmu *pmu, const struct evtset *set, struct
 		d++;
 	if (d < pmu->npmds)
 		err_set(note, 0,
-			"nothing counts: no event is chosen in set %u: write one to its pmc/N; "
-			"pmd/%u, which was written, has the count",
+			"nothing counts, as set %u has no event: write one to its pmc/N; pmd/%u, "
+			"which was written, only holds the count",
 			set->id, pmu->pmds[d].num);
 	else
-		err_set(note, 0,
-			"nothing counts: no event is chosen in set %u: write one to its pmc/N",
+		err_set(note, 0, "nothing counts, as set %u has no event: write one to its pmc/N",
 			set->id);
 }
 
@@ -126,12 +125,12 @@ void note_period(const struct pmu_pmd *pmd, const struct pmd_state *s, struct er
 		return;
 	if (value)
 		err_set(note, 0,
-			"pmd%u overflows, and notifies, after %" PRIu64
+			"pmd%u overflows and notifies only after %" PRIu64
 			" events: for every %" PRIu64 " events, write -%" PRIu64,
 			pmd->num, -value, value, value);
 	else
 		err_set(note, 0,
-			"pmd%u overflows, and notifies, after 2^64 events: for every N events, "
+			"pmd%u overflows and notifies only after 2^64 events: for every N events, "
 			"write -N",
 			pmd->num);
 }

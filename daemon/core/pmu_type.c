@@ -16,13 +16,12 @@ static int type_refuse(const struct pmu *pmu, const char *what, struct err *e)
 {
 	if (type_is_one(pmu))
 		return err_set(e, EINVAL,
-			"CPUs of type %s have no %s: load on others, or do without it: see pmu/%s "
+			"CPUs of type %s have no %s: load on others, or leave it out: see pmu/%s "
 			"and cpus",
 			pmu->type, what, pmu->type);
 	return err_set(e, EINVAL,
-		"CPUs of types %s have no %s in common: load with cpus= and CPUs of one type, or "
-		"do "
-		"without it: see cpus",
+		"CPUs of types %s do not all have %s: load on CPUs of one type (cpus=), or leave "
+		"it out: see cpus",
 		pmu->type, what);
 }
 

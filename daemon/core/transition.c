@@ -162,9 +162,9 @@ static int transition_in_use(
 	int other = alone ? -1 : transition_other_pmc(run, pg, p);
 	struct err what;
 
-	err_set(&what, EBUSY, "is in use (stop its user)");
+	err_set(&what, EBUSY, "is in use (stop what uses it)");
 	if (other >= 0)
-		err_set(&what, EBUSY, "is in use (stop its user, or take pmc%d)", other);
+		err_set(&what, EBUSY, "is in use (stop what uses it, or take pmc%d)", other);
 	return transition_conflict(run, p, found, what.text, e);
 }
 
@@ -279,8 +279,8 @@ static int transition_check_escrs(struct core_run *run, const struct program *pg
 		if (op && op->value & pmu->pmcs[q].enable &&
 			transition_new_escr(ctx, pg, q, op->value) >= 0)
 			return transition_conflict(run, q, op->value,
-				"is in use with an event select of yours (stop its user, or take "
-				"the other one of the pair)",
+				"uses an ESCR that this context needs (stop what uses it, or take "
+				"the other ESCR of the pair)",
 				e);
 	}
 	return 0;
@@ -338,7 +338,8 @@ static int transition_write(struct core_run *run, const struct program *pg, stru
 			((op->value ^ pg->to.sel[p]) & pg->to.mask[p] & image_kept(pmu, p)))
 			return err_set(e, EIO,
 				"pmc%u on CPU %u does not keep 0x%" PRIx64
-				", it reads back 0x%" PRIx64 ": this CPU lacks some of the bits",
+				" and reads back as 0x%" PRIx64
+				": this CPU lacks some of the bits, so leave those out",
 				pmu->pmcs[p].num, ctx->target.cpu, pg->to.sel[p], op->value);
 	}
 	if (!pmu->global_ctrl)

@@ -72,21 +72,21 @@ int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, stru
 	if (pmu_virtual_needs_thread(v) &&
 		(run->ctx->state == CTX_UNLOADED || !run->ctx->target.tid))
 		return err_set(e, ENODATA,
-			"pmd%u belongs to the thread that a sample interrupts, and there is none "
-			"now: have it sampled (smpl=%u), or load on a thread",
+			"pmd%u describes the thread that a sample interrupts, and there is none "
+			"now: put it into samples (smpl=%u), or load on a thread",
 			v->num, v->num);
 	if (pmu_virtual_needs_cpu(v) && (run->ctx->state == CTX_UNLOADED || run->ctx->target.tid))
 		return err_set(e, ENODATA,
-			"pmd%u is a register of the CPU that a context counts, and this one is %s: "
-			"load with cpu=",
+			"pmd%u is a register of the CPU that a context is loaded on, and this "
+			"context is %s: load with cpu=",
 			v->num, run->ctx->target.tid ? "on a thread" : "not loaded");
 	if (pmu_virtual_counts_kernel(v) && !run->ctx->kernel_ip)
 		return err_set(e, EACCES,
-			"pmd%u counts at kernel level, too, and this context was loaded without "
-			"the right to that: see config/allow_kernel",
+			"pmd%u includes the kernel level, and this context was loaded without the "
+			"right to it: see config/allow_kernel",
 			v->num);
 	if (!(run->virt.valid & ROW(row)))
-		return err_set(e, EIO, "pmd%u: %s is not known now%s%s", v->num, v->name,
+		return err_set(e, EIO, "pmd%u: %s has no value now%s%s", v->num, v->name,
 			v->path[0] ? ": see whether there is a number in " : "", v->path);
 	*value = run->virt.value[row];
 	return 0;

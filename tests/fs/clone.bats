@@ -193,7 +193,7 @@ buffer_of_text() {
 	clone rw raw 0x00 0 raw 0xce 0 raw 0xc2 0 raw 0xc4 8 raw 0xc2 175 raw 0xc2 177 raw 0xcb 127 \
 		raw 0xc0 0 sh "cat $MNT/ctx/1/last_error"
 	lines ENOTTY ENOTTY ENOTTY ENOTTY EINVAL EINVAL EINVAL ENOTTY \
-		"127 bytes are not a number of structures of 128 bytes: see perfmonfs/ioctl.h"
+		"127 bytes are not a whole number of structures of 128 bytes: see perfmonfs/ioctl.h"
 	# What shells ask of any file that they read, and what others' files answer.
 	mkdir "$MNT/ctx/a"
 	output=$(bounded cloneprobe "$MNT/version" r raw 0xc2 176 start)

@@ -245,7 +245,7 @@ few_during_many() {
 	as nobody new p
 	WHO=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
 	put EACCES "$C/pmc/0" context-switches
-	sentence "$C/last_error" "context-switches counts only with the kernel level"
+	sentence "$C/last_error" "context-switches cannot be counted without the kernel level"
 	put EACCES "$C/pmc/0" page-faults
 	sentence "$C/last_error" page-faults:u
 	put ok "$C/pmc/0" page-faults:u

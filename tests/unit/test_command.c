@@ -181,10 +181,10 @@ TEST(ctl_errors)
 		{"load follow", EINVAL, "lacks"},
 		{"load cpus=1", EINVAL, "lacks"},
 		{"load cpu=1 tid=1", EINVAL, "on a CPU or on a thread"},
-		{"load cpu=1 follow", EINVAL, "go with a thread"},
-		{"load cpu=1 cpus=1", EINVAL, "go with a thread"},
-		{"load cpu=1 ptrace=no", EINVAL, "go with a thread"},
-		{"load cpu=1 ptrace=yes", EINVAL, "go with a thread"},
+		{"load cpu=1 follow", EINVAL, "are for threads"},
+		{"load cpu=1 cpus=1", EINVAL, "are for threads"},
+		{"load cpu=1 ptrace=no", EINVAL, "are for threads"},
+		{"load cpu=1 ptrace=yes", EINVAL, "are for threads"},
 		{"load pid=0", EINVAL, "no process has number 0"},
 		{"load pid=1 tid=1", EINVAL, "leave one out"},
 		{"load pid=1 cpu=1", EINVAL, "leave out cpu"},
@@ -206,9 +206,9 @@ TEST(ctl_errors)
 		{"load tid=1 on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
 		{"load tid=1 inherit follow", EINVAL, "leave one out"},
 		{"load pid=1 inherit on_exec", EINVAL, "write 'load tid=N inherit on_exec'"},
-		{"load pid=1 ptrace=no", EINVAL, "except with inherit"},
+		{"load pid=1 ptrace=no", EINVAL, "without inherit"},
 		{"load tid=1 inherit cpus=0", EINVAL, "leave cpus out"},
-		{"load cpu=1 inherit", EINVAL, "go with a thread"},
+		{"load cpu=1 inherit", EINVAL, "are for threads"},
 		{"load tid=1 inherit=1", EINVAL, "write the word alone"},
 		{"load tid=1 inherit inherit", EINVAL, "twice"},
 		{"load tid=1 ptrace", EINVAL, "ptrace=no"},
@@ -665,7 +665,7 @@ TEST(regs_nothing)
 	struct command cmd = {0};
 
 	assert_refused(
-		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &why), &why, EINVAL, "a line");
+		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &why), &why, EINVAL, "no lines");
 	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
@@ -712,12 +712,12 @@ TEST(flags_errors)
 		{"", "'none'"},
 		{" ", "'none'"},
 		{"SYSTEM_WIDE", "'SYSTEM_WIDE'"},
-		{"excl_idle", "write words of 'system_wide notify_block ovfl_no_msg raw gaps "
+		{"excl_idle", "write words from 'system_wide notify_block ovfl_no_msg raw gaps "
 			      "background', or 'none'"},
 		{"system_wide,notify_block", "'system_wide,notify_block'"},
 		{"system_wide none", "'none'"},
-		{"none system_wide", "alone"},
-		{"none none", "alone"},
+		{"none system_wide", "other flags"},
+		{"none none", "other flags"},
 		{"0", "'0'"},
 	};
 
@@ -892,13 +892,13 @@ TEST(evtset_errors)
 		const char *word;
 	} cases[] = {
 		{command_parse_evtset_flags, "", EINVAL, "'none'"},
-		{command_parse_evtset_flags, "none expl_next", EINVAL, "alone"},
+		{command_parse_evtset_flags, "none expl_next", EINVAL, "other flags"},
 		{command_parse_evtset_flags, "expl_next none", EINVAL, "'none'"},
 		{command_parse_evtset_flags, "ovfl_switch time_switch", EINVAL, "not both"},
 		{command_parse_evtset_flags, "time_switch expl_next ovfl_switch", EINVAL,
 			"not both"},
 		{command_parse_evtset_flags, "system_wide", EINVAL,
-			"write words of 'ovfl_switch time_switch expl_next excl_idle', or 'none'"},
+			"write words from 'ovfl_switch time_switch expl_next excl_idle', or 'none'"},
 		{command_parse_evtset_timeout, "", EINVAL, "number"},
 		{command_parse_evtset_timeout, "0", EINVAL, "leave time_switch out"},
 		{command_parse_evtset_timeout, "-1", EINVAL, "'-1'"},
