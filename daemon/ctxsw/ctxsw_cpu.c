@@ -27,8 +27,8 @@ static int ctxsw_cpu_pin(struct ctxsw_thread *ct, struct err *e)
 	rc = thread_set_fifo(pthread_self(), SCHED_CTXSW_FIFO);
 	if (rc)
 		return err_set(e, EPERM,
-			"SCHED_FIFO: %s: exact counts of threads need real-time priority: give the "
-			"daemon CAP_SYS_NICE and a real-time budget in its cgroup",
+			"SCHED_FIFO: %s: counting threads exactly needs real-time priority: give "
+			"the daemon CAP_SYS_NICE and a real-time budget in its cgroup",
 			err_name(rc));
 	rc = thread_pin(ct->cpu);
 	return rc ? err_set(e, ENXIO, "CPU %u is offline: see cpus", ct->cpu) : 0;

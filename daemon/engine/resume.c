@@ -26,7 +26,7 @@ int engine_resume_fd(const struct engine *eng)
 static void resume_done(struct job *job)
 {
 	if (job->rc < 0) {
-		err_prefix(&job->err, "the context has yielded, and cannot resume");
+		err_prefix(&job->err, "the context has given way and cannot resume");
 		job->ec->ops->report_error(job->ec, &job->err);
 	}
 	free(job);

@@ -54,7 +54,8 @@ static void revoke_unload(struct engine *eng, struct revoke_job *r, struct engin
 	struct err e;
 
 	err_set(&e, EPERM,
-		"unloaded, as the grant for CPU %u was revoked, or has expired: see config/grants",
+		"the context was unloaded, as the grant for CPU %u was revoked or has expired: see "
+		"config/grants",
 		engine_cpu(ec));
 	ec->ops->revoked(ec, &e);
 	r->revocation->left++;

@@ -57,8 +57,8 @@ static int submit_check_cpu(const struct engine *eng, const struct job *job, str
 			cpu, owner->name, owner->uid, owner->pid);
 	if ((job->ec->ctx.flags & CTX_BACKGROUND) && engine_has_ctxsw(eng, cpu))
 		return err_set(e, EBUSY,
-			"threads are monitored on CPU %u, which a background context does not "
-			"take from them: see cpus",
+			"threads are monitored on CPU %u, and a background context does not "
+			"preempt them: see cpus",
 			cpu);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
@@ -76,7 +76,7 @@ static int submit_yield(struct engine *eng, struct engine_ctx *ec, bool to_threa
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
-		return err_set(e, ENOMEM, "no memory to have context '%s' give way", ec->name);
+		return err_set(e, ENOMEM, "no memory to make context '%s' give way", ec->name);
 	job->event.kind = EVENT_JOB;
 	job->ec = ec;
 	job->cmd.verb = CMD_YIELD;
@@ -183,8 +183,7 @@ static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
 	int rc;
 
 	if (eng->be->sim)
-		return err_set(
-			e, EINVAL, "the simulated backend has no threads: write 'load cpu=N'");
+		return err_set(e, EINVAL, "the sim backend counts no threads: write 'load cpu=N'");
 	rc = submit_yield_to_thread(eng, job, e);
 	if (rc > 0)
 		queue_put(&eng->waiting, &job->link);
@@ -218,7 +217,7 @@ static int submit_check_grant(const struct engine *eng, const struct job *job, s
 	if (grants_cover(eng->grants, &job->cmd.rights, cpu, now))
 		return 0;
 	return err_set(e, EPERM,
-		"the grant for CPU %u was revoked, or has expired: see config/grants", cpu);
+		"the grant for CPU %u was revoked or has expired: see config/grants", cpu);
 }
 
 /* Loads a context on a CPU. True if the job is finished, false if it is under way. */

@@ -166,8 +166,8 @@ static bool budget_conflict(
 static int budget_refuse(const struct budget_rival *r, struct err *e)
 {
 	return err_set(e, EBUSY,
-		"the PMU has too few counters for these events beside those of context '%s' of "
-		"uid %u on %s %d: count fewer hardware events, or stop that one",
+		"the PMU has too few counters for these events beside those of context '%s' of uid "
+		"%u on %s %d: count fewer hardware events, or stop that context",
 		r->name, r->uid, r->tid ? "thread" : "CPU", r->tid ? r->tid : (int)r->cpu);
 }
 

@@ -5,5 +5,5 @@
 
 int job_cancelled(struct job *job)
 {
-	return err_set(&job->err, EINTR, "interrupted before it began");
+	return err_set(&job->err, EINTR, "the request was interrupted before it began");
 }

@@ -366,7 +366,8 @@ static bool worker_run_last(struct worker *w, struct job *job)
 static int worker_check_thread(struct worker *w, struct err *e)
 {
 	if (!w->x.cpu && w->ec->ctx.state != CTX_UNLOADED)
-		return err_set(e, ESRCH, "the kernel had removed its events: load it again");
+		return err_set(
+			e, ESRCH, "the kernel has removed the context's events: load it again");
 	return w->x.cpu ? w->x.be->ops->thread_check(w->x.cpu, e) : 0;
 }
 

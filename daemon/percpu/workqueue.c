@@ -237,7 +237,7 @@ static void *workqueue_main(void *arg)
 static int workqueue_start(struct workqueue *wq, struct err *e)
 {
 	if (!wq->started && thread_start(&wq->thread, workqueue_main, wq))
-		return err_set(e, EAGAIN, "no thread can be started: try again");
+		return err_set(e, EAGAIN, "the daemon cannot start another thread: try again");
 	wq->started = true;
 	return 0;
 }

@@ -76,20 +76,19 @@ int task_check_inherit(const struct task_registry *reg, const struct job *job, s
 		return 0;
 	if (!reg->shared.be->opens_threads)
 		return err_set(e, EOPNOTSUPP,
-			"inherit is for counters that the kernel switches with the thread, which "
-			"are those of perfmonfs --backend=perf: write follow instead");
+			"inherit needs counters that the kernel switches with the thread, which "
+			"only perfmonfs --backend=perf has: write follow instead");
 	if (ctx->nsets > 1)
 		return err_set(e, EINVAL,
-			"inherit counts in one event set: remove the others, or write follow");
+			"inherit counts in one event set only: remove the others, or write follow");
 	if (!ctx_only_counts(ctx) || ctx_switches_by_time(ctx))
 		return err_set(e, EINVAL,
-			"inherit only counts, without sampling format, notify, flags and switching "
-			"sets: leave these out, or write follow");
+			"inherit only counts: leave out the sampling format, notify, flags and set "
+			"switching, or write follow");
 	if (!active_may_load(reg, job))
 		return err_set(e, ENOSPC,
-			"inherit takes a worker, and descriptors for each thread of a process, of "
-			"which the daemon has no more for you: unload some contexts on threads, or "
-			"write follow");
+			"inherit needs a worker and descriptors for each thread, and your share of "
+			"them is used up: unload some contexts on threads, or write follow");
 	return 0;
 }
 
@@ -107,9 +106,8 @@ static void active_report_exec(const struct task_ctx *task)
 	struct err e;
 
 	err_set(&e, EPERM,
-		"an exec has ended the counts of thread %d: its program gains privileges, may not "
-		"be read by its user, or was executed by a thread that is not counted; write "
-		"%s",
+		"an exec ended the counting of thread %d: the program gains privileges, its user "
+		"may not read it, or a thread that is not counted executed it; write %s",
 		task->tid, task->inherit ? "follow instead of inherit" : "cpus with ptrace=no");
 	task->ec->ops->report_error(task->ec, &e);
 }
@@ -168,9 +166,9 @@ int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t ti
 	ec->workers = 1;
 	if (!active_may_have_workers(reg, ec, ec->workers))
 		return err_set(e, ENOSPC,
-			"each thread takes a worker, of which the daemon has no more for you: "
-			"unload some contexts on threads, or load again with cpus, by which "
-			"ctxsw threads count any number");
+			"each thread needs a worker, and your share of them is used up: unload "
+			"some contexts on threads, or load with cpus, so that ctxsw threads count "
+			"any number of threads");
 	return task_ctx_new_active(reg, ec, tid, out, e);
 }
 

@@ -80,7 +80,7 @@ int task_check_taken(
 	if (!taker)
 		return 0;
 	return err_set(e, EBUSY,
-		"thread %d cannot be counted anywhere: all CPUs that it may run on are taken, CPU "
-		"%u by a context of uid %u: see cpus",
+		"thread %d cannot be counted: all CPUs that it may run on are taken, CPU %u by a "
+		"context of uid %u: see cpus",
 		(int)tid, sched_taker_cpu(taker), sched_taker_uid(taker));
 }

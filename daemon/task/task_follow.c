@@ -438,7 +438,7 @@ static void follow_handle_joined(struct task_registry *reg, struct task_event *e
 	} else if (e && !task) {
 		err_set(e, EAGAIN, "thread %d is still being detached: try again", ev->tid);
 	} else if (e && task->root != root->ec) {
-		err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u",
+		err_set(e, EBUSY, "thread %d is monitored already by context '%s' of uid %u",
 			ev->tid, task->ec->name, task->ec->uid);
 	}
 	follow_end_join(ev);

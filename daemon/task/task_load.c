@@ -115,8 +115,8 @@ static int load_check_blocking(
 {
 	if ((ctx->flags & CTX_NOTIFY_BLOCK) && op->target.tid == caller)
 		return err_set(e, EINVAL,
-			"notify_block would block the thread that has to write restart: clear it, "
-			"or load from another thread");
+			"notify_block would block this thread, which has to write restart: clear "
+			"it, or load from another thread");
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static int load_check_sets(const struct engine_ctx *ec, struct err *e)
 {
 	if (ec->uid && ec->ctx.nsets > LOAD_SETS_MAX)
 		return err_set(e, E2BIG,
-			"%u event sets: a context of a user other than root may have %d on a "
+			"the context has %u event sets, and only root may have more than %d on a "
 			"thread: remove some, or load on a CPU",
 			ec->ctx.nsets, LOAD_SETS_MAX);
 	return 0;
@@ -139,7 +139,7 @@ static int load_check_loaded(
 	if (!task || task->ec->destroying)
 		return 0;
 	cmd->load.taken = true;
-	return err_set(e, EBUSY, "thread %d is monitored already, by context '%s' of uid %u", tid,
+	return err_set(e, EBUSY, "thread %d is monitored already by context '%s' of uid %u", tid,
 		task->ec->name, task->ec->uid);
 }
 
@@ -230,10 +230,10 @@ static void load_note_threads(struct task_load_op *op)
 
 	if (!load->process && op->target.tid == op->target.tgid && n > 1)
 		err_set(&op->job->cmd.note, 0,
-			"thread %d %s counted, and not the other %u threads of its process: load "
+			"thread %d %s counted, not the other %u threads of its process: load "
 			"pid=%d%s counts all of them",
 			op->target.named,
-			load->inherit ? "and what it makes from start on are" : "alone is", n - 1,
+			load->inherit ? "and what it creates after start are" : "alone is", n - 1,
 			op->target.named, load->inherit ? " follow" : "");
 }
 
@@ -579,7 +579,7 @@ static int load_check_writer(
 	if (!load->checks_fsuid || c->uid == load->fsuid)
 		return 0;
 	return err_set(e, EPERM,
-		"you are uid %u and write as uid %u: write as uid %u to load on a thread",
+		"your uid is %u, but you write as uid %u: write as uid %u to load on a thread",
 		(unsigned)c->uid, load->fsuid, (unsigned)c->uid);
 }
 

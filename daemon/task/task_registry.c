@@ -228,8 +228,9 @@ int task_ctx_new(struct task_registry *reg, struct engine_ctx *ec, pid_t tid, st
 	int rc = 0;
 
 	if (!slot)
-		rc = err_set(
-			e, ENOSPC, "%d threads are followed already: unload some", SCHED_SLOTS - 1);
+		rc = err_set(e, ENOSPC,
+			"%d threads are followed already, which is the limit: unload some",
+			SCHED_SLOTS - 1);
 	else if (ec->uid && !budget)
 		rc = err_set(e, ENOMEM, "no memory");
 	if (rc == 0)
@@ -356,8 +357,8 @@ static void registry_report_revoked(struct task_registry *reg, const struct task
 	if (registry_death(reg, task) != SCHED_REVOKED)
 		return;
 	err_set(&e, EPERM,
-		"thread %u has executed a program that you may not trace, and is no longer "
-		"followed: load as root",
+		"thread %u executed a program that you may not trace, and is no longer followed: "
+		"load as root",
 		__atomic_load_n(&s->tid, __ATOMIC_RELAXED));
 	task->ec->ops->report_error(task->ec, &e);
 }
@@ -438,9 +439,8 @@ void task_detached(struct task_registry *reg, struct detaching *d)
 int task_refuse_late(pid_t tid, struct err *e)
 {
 	return err_set(e, EAGAIN,
-		"thread %d was unloaded, but the kernel lets go of it only when it runs, which it "
-		"has not yet: it gets no CPU, its process executes a program, or its vfork child "
-		"lives: try again later",
+		"thread %d is still being detached, which takes effect when it next runs (it may "
+		"be starved, in execve(), or waiting for a vfork child): try again later",
 		tid);
 }
 
@@ -506,8 +506,8 @@ static int registry_check_notify(struct cmd_reg *r, struct err *e)
 		return 0;
 	r->fault = FAULT_REFUSED;
 	return err_set(e, EBUSY,
-		"%s%u: notify cannot be added to a context that is loaded on a thread: unload, "
-		"write it, and load again",
+		"%s%u: notify cannot be set while the context is loaded on a thread: unload, write "
+		"it, and load again",
 		r->pmd ? "pmd" : "pmc", r->num);
 }
 

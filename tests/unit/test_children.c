@@ -553,7 +553,7 @@ TEST_WITH(setup, teardown, limits)
 		make_child("ctx/a", tid);
 	assert_null(born("ctx/a", 5000, &why));
 	assert_int_equal(why.no, ENOSPC);
-	assert_says("ctx/a/last_error", "thread 5000 is not followed: too many contexts");
+	assert_says("ctx/a/last_error", "thread 5000 is not followed: uid 1000 has too many contexts");
 	assert_int_equal(mkdir_as(USER, "ctx/b"), -ENOSPC);
 	assert_int_equal(get("ctx/a/total"), -EIO);
 	assert_int_equal(get("ctx/a/children/7/total"), 0);
@@ -1064,7 +1064,7 @@ TEST_WITH(setup, teardown, rights_of_the_writer)
 	struct opened f = open_as(USER, "ctx/a/ctl", O_WRONLY);
 
 	assert_int_equal(write_as(ROOT, &f, "load tid=1"), -EPERM);
-	assert_says("ctx/a/last_error", "has opened this file");
+	assert_says("ctx/a/last_error", "file was opened with uid");
 	assert_holds("ctx/a/state", "unloaded\n");
 	release(&f);
 }

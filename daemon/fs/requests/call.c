@@ -74,8 +74,7 @@ static void call_refuse_offset(struct call *call, size_t length)
 	struct err e;
 
 	err_set(&e, EINVAL,
-		"the text has %zu bytes, fewer than the size of the file: read it from its "
-		"beginning",
+		"the offset is beyond the text, which has %zu bytes: read from the beginning",
 		length);
 	call_fail(call, &e);
 }

@@ -163,7 +163,7 @@ int caller_check_root(const struct call *call, struct err *e)
 	if (fuse_req_ctx(call->req)->uid == 0 && call->file->uid == 0)
 		return 0;
 	return err_set(e, EPERM,
-		"%s: root alone writes it, and by a descriptor that root has opened",
+		"%s: only root may write it, through a descriptor that root opened",
 		call->node.row->name);
 }
 
@@ -176,8 +176,8 @@ static int caller_check_pause(const struct call *call, struct err *e)
 	if (!engine_delays_work(call->fs->eng, uid))
 		return 0;
 	return err_set(e, EAGAIN,
-		"a request of uid %u has just taken long, as with thousands of supplementary "
-		"groups: try mkdir again in a second",
+		"the last request of uid %u took long (thousands of supplementary groups?): try "
+		"mkdir again in a second",
 		(unsigned)uid);
 }
 

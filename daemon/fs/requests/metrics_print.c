@@ -60,8 +60,8 @@ static void metrics_print_lost(const struct ctx_metric *c, bool *begun, struct e
 
 	if (!*begun)
 		exposition_family(x, "count_lost", EXPOSITION_GAUGE,
-			"1: the count of that name is lost: another user took its counter, or it "
-			"could not be read.");
+			"1: the count of that name is lost: its counter was taken over or could "
+			"not be read.");
 	*begun = true;
 	metrics_label(&l, c->of, c->metric.name);
 	exposition_sample(x, l.label, l.n, 1, 0);
@@ -132,8 +132,8 @@ static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 			continue;
 		if (!begun)
 			exposition_family(x, "context_gaps", EXPOSITION_COUNTER,
-				"How often the context has yielded since its last load: its counts "
-				"go on without that time.");
+				"How often the context gave way since its last load: its counts "
+				"leave that time out.");
 		begun = true;
 		metrics_label(&l, m, NULL);
 		exposition_sample(x, l.label, l.n, m->job.cmd.counts.gaps, 0);

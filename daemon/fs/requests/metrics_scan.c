@@ -127,8 +127,8 @@ static int metrics_check_limit(const struct metrics *ms, const struct ctx_metric
 			METRICS_EXPORTED);
 	if (q->uid && q->metrics - n + m->n > METRICS_PER_USER)
 		return err_set(e, ENOSPC,
-			"uid %u exports %u counts: name fewer, or write an empty line to metrics "
-			"of another context (limit: %d a user)",
+			"uid %u would export %u counts (limit: %d a user): name fewer, or write an "
+			"empty line to metrics of another context",
 			(unsigned)q->uid, q->metrics, METRICS_PER_USER);
 	return 0;
 }

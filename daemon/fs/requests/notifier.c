@@ -111,8 +111,8 @@ static int notifier_find_target(pid_t tid, const struct command *cmd, const stru
 	to->type = cmd->signal.process ? F_OWNER_PID : F_OWNER_TID;
 	if (cmd->tid && !notifier_same_pid_ns(tid))
 		return err_set(e, EINVAL,
-			"tid=%d is a number of your own PID namespace: leave it out to name "
-			"yourself",
+			"tid=%d is an id in your own PID namespace, which the daemon does not use: "
+			"leave tid out to name the caller",
 			cmd->tid);
 	to->pid = cmd->tid ? cmd->tid : cmd->signal.process ? caller->tgid : tid;
 	return 0;
@@ -138,7 +138,7 @@ static int notifier_check_target(
 	n->visible = true;
 	if (!notifier_may_signal(n->opener, target.uid[PROC_REAL]))
 		return err_set(e, EPERM,
-			"uid %u has opened this file, and may not signal %s %d: open it yourself",
+			"uid %u opened this file and may not signal %s %d: open it yourself",
 			(unsigned)n->opener, what, (int)n->to.pid);
 	return 0;
 }
@@ -220,8 +220,8 @@ static int notifier_bind(
 	int no;
 
 	if (fcntl(n->in, F_SETOWN_EX, &n->to) < 0 || !notifier_target_exists(&n->to))
-		return err_set(
-			e, ESRCH, "there is no %s %d: name one that runs", what, (int)n->to.pid);
+		return err_set(e, ESRCH, "there is no %s %d: name one that ps -eL shows", what,
+			(int)n->to.pid);
 	n->target = identity_open(n->to.pid);
 	if (notifier_check_target(n, caller, what, e) < 0)
 		return -e->no;
@@ -249,13 +249,13 @@ static int notifier_check_limit(const struct fs_context *ctx, struct err *e)
 		return 0;
 	if (q->notifiers >= SIGNALS_PER_USER)
 		return err_set(e, ENOSPC,
-			"too many contexts with signals: 'signal sig=0' ends those of one (limit: "
-			"%d a user)",
+			"too many of your contexts send signals (limit: %d): write 'signal sig=0' "
+			"to the ctl of one",
 			SIGNALS_PER_USER);
 	if (notifier_are_many(q->all))
 		return err_set(e, ENOSPC,
-			"%u contexts of all users have signals, which take an eighth of the "
-			"descriptors that the daemon may have: have root raise LimitNOFILE",
+			"%u contexts of all users send signals, which use up an eighth of the "
+			"daemon's descriptors: have root raise LimitNOFILE",
 			q->all->notifiers);
 	return 0;
 }
@@ -283,8 +283,8 @@ static int notifier_make(struct notifier_request *req, struct err *e)
 
 	if (!req->caller)
 		return err_set(e, EPERM,
-			"your PID namespace is not visible to the daemon: use the one that the "
-			"daemon runs in");
+			"the daemon cannot see your PID namespace: use the one that the daemon "
+			"runs in");
 	if (notifier_identify_caller(req->caller, &caller, e) < 0 ||
 		notifier_find_target(req->caller, &req->cmd, &caller, &to, e) < 0 ||
 		notifier_new(&req->n, e) < 0)

@@ -48,7 +48,8 @@ static int request_charge(struct request *r, const struct call *call, size_t byt
 		return err_set(e, ENOMEM, "no memory");
 	if (q->uid && atomic_load(&q->requests) >= REQUESTS_PER_USER)
 		return err_set(e, ENOSPC,
-			"too many reads and writes of uid %u wait: end some (limit: %d a user)",
+			"too many reads and writes of uid %u are waiting (limit: %d a user): end "
+			"some",
 			(unsigned)q->uid, REQUESTS_PER_USER);
 	r->charge = (struct charge){.quota = q};
 	if (charge_set(&r->charge, bytes + CHARGE_PIECE, e) < 0)

@@ -46,24 +46,24 @@ int quota_check_memory(struct fs *fs, const struct fs_context *ctx, uint64_t loc
 	shared_sweep(&fs->memory);
 	if (room > quota_less(most, quota_less(atomic_load(&all->bytes), back)))
 		return err_set(e, ENOMEM,
-			"%zu bytes are too many with the %llu of all buffers: ask for less, or "
-			"have root raise config/smpl_buf_size_max (%" PRIu64
+			"%zu bytes are too many beside the %llu bytes of all buffers: ask for "
+			"less, or have root raise config/smpl_buf_size_max (%" PRIu64
 			" bytes of it are for all users)",
 			room, atomic_load(&all->bytes), most);
 	if (room > quota_less(lock, quota_less(atomic_load(&own->bytes), back)))
 		return err_set(e, ENOMEM,
-			"%zu bytes are too many with the %llu of the owner's buffers: ask for "
-			"less, or raise your RLIMIT_MEMLOCK (ulimit -l), %" PRIu64 " bytes",
+			"%zu bytes are too many beside the %llu bytes of the owner's buffers: ask "
+			"for less, or raise your RLIMIT_MEMLOCK (ulimit -l), %" PRIu64 " bytes",
 			room, atomic_load(&own->bytes), lock);
 	if (ctx->id.uid && atomic_load(&own->pieces) >= BUFFERS_PER_USER)
 		return err_set(e, ENOSPC,
-			"too many buffers and live pages: write none to the format of some "
-			"contexts, or rmdir some sets (limit: %d a user)",
+			"you have too many buffers and live pages (limit: %d): write none to the "
+			"format of some contexts, or rmdir some sets",
 			BUFFERS_PER_USER);
 	if (ctx->id.uid && quota_has_many_pieces(all))
 		return err_set(e, ENOSPC,
-			"all users have %d buffers and live pages, a quarter of the descriptors "
-			"that the daemon may have: have root raise LimitNOFILE",
+			"all users together have %d buffers and live pages, which use up a quarter "
+			"of the daemon's descriptors: have root raise LimitNOFILE",
 			atomic_load(&all->pieces));
 	return 0;
 }

@@ -32,8 +32,8 @@ static int smpl_check_result(const pfm_buffer_fmt_t *fmt, int rc, const char *to
 	if (!rc)
 		return 0;
 	return err_set(e, rc < 0 ? -rc : rc,
-		"format %s refuses %s (%s): choose another size, or parameters that go together",
-		fmt->fmt_name, to, err_name(rc < 0 ? -rc : rc));
+		"format %s refuses %s (%s): choose another size or other parameters", fmt->fmt_name,
+		to, err_name(rc < 0 ? -rc : rc));
 }
 
 /* A format's errno does not tell that its buffer is too small, so the sentence does. */
@@ -46,8 +46,8 @@ static int smpl_validate(const struct smpl *s, unsigned flags, uint16_t npmds, s
 	if (!least)
 		return rc;
 	return err_set(e, e->no,
-		"format %s needs room for its header and one sample: write size=%" PRIu64
-		" or more",
+		"the buffer is too small for format %s, which needs room for its header and one "
+		"sample: write size=%" PRIu64 " or more",
 		s->fmt->fmt_name, least);
 }
 

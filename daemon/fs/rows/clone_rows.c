@@ -87,7 +87,8 @@ static void clone_open_go(struct call *call, const struct rights *rights, void *
 	struct err e;
 
 	if (object_find(&call->fs->objects, call->node.serial))
-		err_set(&e, ESTALE, "another open file has become this context: open clone again");
+		err_set(&e, ESTALE,
+			"another open file of clone is this context already: open clone again");
 	else if (clone_make(call, rights, arg, &e) == 0)
 		return;
 	file_destroy(arg);
@@ -240,7 +241,7 @@ static int clone_set_up(struct call *call, struct command *cmd, struct err *e)
 	packet_setup(call->packet, &format, &arg);
 	if (clone_has_memory(call))
 		return err_set(
-			e, EBUSY, "this clone has a buffer or live pages already: open another");
+			e, EBUSY, "this clone already has a buffer or live pages: open another");
 	if (smpl_choose(call, cmd->setup.flags, format, arg, &s, e) < 0)
 		return -e->no;
 	s->in_clone = true;

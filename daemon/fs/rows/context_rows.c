@@ -51,7 +51,8 @@ int context_check_load(const struct call *call, struct command *cmd, struct err 
 		return 0;
 	if (caller->uid != f->uid || (caller->uid && caller->gid != f->gid)) {
 		err_set(e, EPERM,
-			"uid %u, gid %u has opened this file: open it yourself to load on a thread",
+			"this file was opened with uid %u and gid %u: open it yourself to load on "
+			"a thread",
 			(unsigned)f->uid, (unsigned)f->gid);
 		return context_refuse_load(call, cmd, e);
 	}

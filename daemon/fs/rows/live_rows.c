@@ -54,8 +54,8 @@ static void live_note_age(struct call *call)
 	struct err note;
 
 	err_set(&note, 0,
-		"a mapping of live shows the counts of the last poll, as there is no RDPMC here: "
-		"read live or the PMD for those of now");
+		"there is no RDPMC here, so a mapping of live shows the counts of the last poll: "
+		"read live or the PMD for current counts");
 	context_set_error(call->ctx, &note);
 }
 

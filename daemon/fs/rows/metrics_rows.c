@@ -82,8 +82,8 @@ static int metrics_rows_set_as(
 		return -e->no;
 	if (n && !rights->system)
 		err_set(e, 0,
-			"these counts are shown here alone: metrics/node.prom takes those of root "
-			"and of the group in config/sys_group");
+			"these counts appear only here: metrics/node.prom has those of root and of "
+			"members of the group in config/sys_group");
 	return 0;
 }
 

@@ -110,12 +110,15 @@ static int readings_rows_print_sum(
 	uint64_t us = nsec_now(CLOCK_REALTIME) / 1000;
 
 	if (!sum->n)
-		return err_set(e, ENODATA, "this machine has no register for it: see pmu/energy");
+		return err_set(e, ENODATA,
+			"this machine has no register for this reading: see pmu/energy");
 	if (sum->error)
-		return err_set(e, EIO, "a part is not known now (%s): see pmu/energy",
+		return err_set(e, EIO, "a part of the sum cannot be read now (%s): see pmu/energy",
 			err_name(sum->error));
 	if (power && sum->no_power)
-		return err_set(e, EAGAIN, "power is known a while after the start: try again");
+		return err_set(e, EAGAIN,
+			"power needs two readings of the energy, and there is only one yet: try "
+			"again");
 	text_printf(out, "%" PRIu64 " %s %" PRIu64 " us\n", (power ? sum->uw : sum->uj) / 1000000,
 		power ? "W" : "J", us);
 	return 0;

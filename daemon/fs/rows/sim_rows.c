@@ -85,8 +85,8 @@ static int sim_store_advance(struct call *call, struct slice text, struct err *e
 		return -e->no;
 	if (!call->fs->be->scripted)
 		return err_set(e, EINVAL,
-			"time passes by itself: start perfmonfs with --clock=script to advance it "
-			"here");
+			"the clock runs in real time: start perfmonfs with --clock=script to "
+			"advance it here");
 	if (limit && ns > limit)
 		return err_set(e, ERANGE,
 			"counters could wrap unseen: advance at most %llu ns at a time",

@@ -34,7 +34,7 @@ static int smpl_store_formats(struct call *call, struct slice text, struct err *
 	if (slice_is(verb, "unregister") && name.n)
 		return format_loader_unregister(call, name, e);
 	return err_set(e, EINVAL,
-		"'%.*s' is neither 'register PATH' nor 'unregister NAME': write one of these",
+		"'%.*s' is not a command: write 'register PATH' or 'unregister NAME'",
 		SLICE_ARG(verb));
 }
 

@@ -288,8 +288,8 @@ static int total_read(struct call *call, struct text *out, struct err *e)
 	(void)out;
 	if (missed)
 		return err_set(e, EIO,
-			"%u threads were not followed, for want of a context, and are missing: "
-			"read those of children/, or make room and load again",
+			"%u threads were not followed, as contexts ran out, and are missing from "
+			"the sum: read those of children/, or make room and load again",
 			missed);
 	t = total_new(call, e);
 	if (!t)

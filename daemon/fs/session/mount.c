@@ -28,19 +28,21 @@ static int mount_clear_dead(const char *path, struct err *e)
 	if (statvfs(path, &alive) < 0 && errno == ENOTCONN) {
 		if (!mount_find(path, &m) || strcmp(m.type, "fuse.perfmonfs") != 0)
 			return err_set(e, ENOTCONN,
-				"mount point: %s: ENOTCONN: a dead mount of another kind is in the "
-				"way: umount -l it",
+				"mount point: %s: ENOTCONN: a dead mount of another filesystem is "
+				"there: umount -l it",
 				path);
 		if (umount2(path, MNT_DETACH) < 0)
 			return err_set(e, errno,
-				"mount point: %s: a dead mount is in the way: %s: umount -l it",
+				"mount point: %s: a dead mount is there and cannot be detached: "
+				"%s: umount -l it",
 				path, err_name(errno));
 	}
 	if (stat(path, &st) < 0)
 		return err_set(e, errno, "mount point: %s: %s: make the directory first", path,
 			err_name(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, ENOTDIR, "mount point: %s: ENOTDIR: give a directory", path);
+		return err_set(e, ENOTDIR,
+			"mount point: %s: ENOTDIR: it is not a directory: give one", path);
 	return 0;
 }
 
@@ -114,9 +116,8 @@ static int mount_refuse_full(const char *path, const char *words, struct err *e)
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return err_set(e, ENOTEMPTY,
-				"mount point: %s: ENOTEMPTY: a mount would hide what is there: "
-				"give "
-				"an empty directory, or -o nonempty",
+				"mount point: %s: ENOTEMPTY: a mount would hide the files there: "
+				"give an empty directory, or -o nonempty",
 				path);
 	return 0;
 }
@@ -139,8 +140,8 @@ static int mount_parse_opts(const char *words, unsigned long *flags, struct err 
 			*flags |= MS_RDONLY;
 		else if (!known)
 			return err_set(e, EINVAL,
-				"option '%.*s' of -o: EINVAL: unknown to perfmonfs and to mount: "
-				"see perfmonfs --help",
+				"option '%.*s' of -o: EINVAL: neither perfmonfs nor mount knows "
+				"it: see perfmonfs --help",
 				SLICE_ARG(word));
 	}
 	return 0;

@@ -116,8 +116,8 @@ static int ops_check_truncate(const struct row *row, struct err *e)
 		return err_set(e, EACCES, "this file is read-only, for root too");
 	if (row->memory || row->open)
 		return err_set(e, EACCES,
-			"this file cannot be truncated, not even by root: open it without O_TRUNC "
-			"(not by a shell's >)");
+			"this file cannot be truncated, not even by root: open it without O_TRUNC, "
+			"which a shell's > sets");
 	return 0;
 }
 
@@ -213,7 +213,8 @@ static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	if (call.node.row->clone && call.ctx) {
 		ops_refuse(&call, ESTALE,
-			"it is a context already, of another open file: open clone by its name");
+			"this clone is a context already, through another open file: open clone by "
+			"its name");
 		return;
 	}
 	caller_note_reserve(&call);
@@ -369,7 +370,9 @@ static int ops_refuse_text(struct slice text, struct err *e)
 		return err_set(e, EINVAL,
 			"a line ends in a carriage return (CRLF): end lines with a newline alone, "
 			"as tr -d '\\r' does");
-	return err_set(e, EINVAL, "write one line of text, without control characters");
+	return err_set(e, EINVAL,
+		"the text has control characters or more than one line: write one line of plain "
+		"text");
 }
 
 /* Outside of contexts, only root can open a file for writing, but root may have passed the
@@ -508,8 +511,8 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		break;
 	default:
 		ops_refuse(&dir, EPERM,
-			"contexts are made in ctx/, event sets in their set/, and nothing "
-			"elsewhere");
+			"nothing can be made here: mkdir makes a context in ctx/, and an event set "
+			"in the context's set/");
 	}
 }
 
@@ -575,8 +578,7 @@ static void ops_refuse_new(fuse_req_t req, fuse_ino_t ino, const char *name)
 	if (dir.node.row->is == DIR_PMCS || dir.node.row->is == DIR_PMDS)
 		ops_no_register(&dir, name, &e);
 	else
-		err_set(&e, EPERM,
-			"there is no file '%.*s' here, and none can be made: ls shows the files",
+		err_set(&e, EPERM, "there is no file '%.*s' here, and none can be made: see ls",
 			SLICE_ARG(slice_of(name)));
 	call_fail(&dir, &e);
 }
@@ -601,8 +603,8 @@ static void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	(void)name;
 	if (call_begin(req, parent, &dir))
 		ops_refuse(&dir, EPERM,
-			"files are not removed one by one, nor by rm -r: rmdir of a context or of "
-			"an event set removes it with all of its files");
+			"single files cannot be removed, nor by rm -r: rmdir a context or an event "
+			"set to remove it with all of its files");
 }
 
 static void ops_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)

@@ -142,14 +142,14 @@ static int object_check_limits(
 
 	if (quota->uid && atomic_load(&quota->contexts) >= objs->quotas.contexts_max)
 		return err_set(e, ENOSPC,
-			"too many contexts of uid %u: rmdir some, and close what is open of them, "
-			"or have root raise config/user_contexts_max, %" PRIu64,
+			"uid %u has too many contexts: rmdir some and close their files, or have "
+			"root raise config/user_contexts_max, %" PRIu64,
 			(unsigned)quota->uid, objs->quotas.contexts_max);
 	if (objs->count < (reserve ? CTX_TOTAL : CTX_TOTAL - CTX_RESERVED))
 		return 0;
 	return err_set(e, ENOSPC,
-		"too many contexts of all users: %d, of which %d are for root and sys_group: have "
-		"root look for their owners in ctx/",
+		"all users together have too many contexts (of %d, %d are for root and sys_group): "
+		"have root look for their owners in ctx/",
 		CTX_TOTAL, CTX_RESERVED);
 }
 
@@ -284,7 +284,7 @@ int object_make(struct objects *objs, const char *name, uid_t uid, gid_t gid,
 			"begin with a dot",
 			CTX_NAME_MAX);
 	if (object_context(objs, NULL, name))
-		return err_set(e, EEXIST, "there is a context '%s' already", name);
+		return err_set(e, EEXIST, "context '%s' exists already: choose another name", name);
 	rc = object_make_context(objs, uid, NULL, name, out, e);
 	if (rc == 0)
 		(*out)->id.gid = gid;

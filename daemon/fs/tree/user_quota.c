@@ -122,8 +122,8 @@ static int quota_refuse_user(struct user_quota *q, unsigned long long has, struc
 static int quota_refuse_all(const struct user_quotas *all, unsigned long long have, struct err *e)
 {
 	return err_set(e, ENOMEM,
-		"all users have %llu of %llu bytes of the daemon's memory, and the rest is for "
-		"sys_group: have root look into stats, and raise config/memory_max",
+		"all users together have %llu of %llu bytes of the daemon's memory, and the rest "
+		"is for sys_group: have root see stats, and raise config/memory_max",
 		have, atomic_load(&all->max));
 }
 
