@@ -82,8 +82,8 @@ static void check_config(const struct options *o, struct config *config, unsigne
 			o->config ? o->config : CONFIG_FILE " or defaults");
 	if (config->sys_group.kind == GROUP_NONE)
 		check_report_item(failures, CHECK_NOTE, "sys_group",
-			"none: only root may monitor CPUs: groupadd perfmon, or name a group in "
-			"the configuration");
+			"none, so that only root may monitor CPUs: groupadd perfmon, or name a "
+			"group in the configuration");
 }
 
 static void check_backend(struct options *o, const struct config *config, unsigned *failures)

@@ -33,7 +33,7 @@ static int main_prepare(
 	int rc;
 
 	if (geteuid() != 0 && o->connection < 0)
-		return err_set(e, EPERM, "not root: EPERM: run with sudo");
+		return err_set(e, EPERM, "not root: EPERM: run perfmonfs with sudo");
 	rc = fs_check_mount_opts(o->mount_opts, e);
 	if (rc == 0)
 		rc = options_load_config(o, config, e);

@@ -15,21 +15,15 @@
 #define RUN_DIR "/run/perfmonfs"
 
 static const char usage[] =
-	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n"
-	"       perfmonfs --check [options]\n"
-	"       perfmonfs --pmu-check=FILE\n"
-	"\n"
-	"The perfmon2 interface as a filesystem. SOURCE, which mount(8) passes, is ignored.\n"
-	"\n"
-	"  --backend=NAME    access to the counters; see below\n"
-	"  --clock=WORD      time of the sim backend: real (default), or script, by sim/advance\n"
-	"  --sim-cpus=N      CPUs of the sim backend (default: 4)\n"
-	"  --threads=WORD    with the perf backend, contexts on threads are switched by the kernel "
-	"where\n"
-	"                    it can (kernel, the default), or by the daemon (ctxsw)\n"
-	"  --dev=DIR         directory of N/msr and N/cpuid (default: /dev/cpu)\n"
-	"  --pmu=NAME|FILE   use this PMU description instead of detecting one\n"
-	"  --pmu-dir=DIR     more PMU descriptions, *.pmu (default: " PMU_DIR ")\n"
+	"usage: perfmonfs [options] [SOURCE] MOUNTPOINT\n       perfmonfs --check [options]\n      "
+	" perfmonfs --pmu-check=FILE\n\nThe perfmon2 interface as a filesystem. SOURCE, which "
+	"mount(8) passes, is ignored.\n\n  --backend=NAME    access to the counters; see below\n  "
+	"--clock=WORD      time of the sim backend: real (default), or script: sim/advance\n  "
+	"--sim-cpus=N      CPUs of the sim backend (default: 4)\n  --threads=WORD    with the perf "
+	"backend, contexts on threads are switched by the kernel where\n                    it can "
+	"(kernel, the default), or by the daemon (ctxsw)\n  --dev=DIR         directory of N/msr "
+	"and N/cpuid (default: /dev/cpu)\n  --pmu=NAME|FILE   use this PMU description instead of "
+	"detecting one\n  --pmu-dir=DIR     more PMU descriptions, *.pmu (default: " PMU_DIR ")\n"
 	"  --pmu-check=FILE  tell the mistakes in a PMU description; status 0: none\n"
 	"  --config=FILE     global properties (default: " CONFIG_FILE ")\n"
 	"  --formats=DIR     sampling formats, *.so (default: " FORMATS_DIR ")\n"
@@ -203,8 +197,8 @@ int options_parse(int argc, char **argv, struct options *o, struct text *mount_o
 				break;
 			}
 			fprintf(stderr,
-				"perfmonfs: option '%s': EINVAL: unknown, or its value is missing: "
-				"see perfmonfs --help\n",
+				"perfmonfs: option '%s': EINVAL: it is unknown, or its value is "
+				"missing: see perfmonfs --help\n",
 				argv[optind - 1]);
 			return -EINVAL;
 		}

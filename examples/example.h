@@ -18,7 +18,7 @@ static inline uint64_t number(const char *text)
 	errno = 0;
 	uint64_t n = strtoull(text, &end, 0);
 	if (errno || end == text || *end)
-		errx(2, "'%s' is no number", text);
+		errx(2, "'%s' is not a number", text);
 	return n;
 }
 

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 		err(1, "running %s", argv[3]);
 	/* When this message comes, all counts are saved. */
 	if (read(fd, &msg, sizeof(msg)) != sizeof(msg) || msg.type != PFM_MSG_END)
-		errx(1, "no word of the end of %d", (int)pid);
+		errx(1, "the end of %d was not reported", (int)pid);
 	print_total(argv[1], setup.number);
 	close(fd);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

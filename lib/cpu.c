@@ -48,9 +48,8 @@ static int cpu_get_checked(struct ctx_fd *t, int fd, bool reads)
 		return -1;
 	if (!cpu_is_other(t, reads))
 		return 0;
-	return debug_fail(EBUSY,
-		"the context is loaded on another CPU than the caller's: run there, "
-		"or set PERFMONFS_ANYCPU=1");
+	return debug_fail(EBUSY, "the context is loaded on another CPU than the caller runs on: "
+				 "run there, or set PERFMONFS_ANYCPU=1");
 }
 
 int cpu_get_ctx(struct ctx_fd *t, int fd)

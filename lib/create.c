@@ -45,9 +45,8 @@ static int create_open_clone(void)
 	/* These mean a directory without a mount, or the mount of a dead daemon. */
 	if (errno == ENOSYS || errno == ENOENT || errno == ENOTDIR || errno == ENOTCONN ||
 		errno == ENAMETOOLONG)
-		return debug_fail(ENOSYS,
-			"perfmonfs is not mounted, or its daemon has ended: mount "
-			"it, or set PERFMONFS to the mount");
+		return debug_fail(ENOSYS, "perfmonfs is not mounted, or its daemon has ended: "
+					  "mount it, or set PERFMONFS to its mount point");
 	debug_daemon_refused();
 	return -1;
 }

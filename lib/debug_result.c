@@ -29,7 +29,7 @@ static void debug_add_sentence(struct debug_line *l, int fd)
 	if (from >= 0)
 		nocancel_close(from);
 	sentence[n < 0 ? 0 : n] = 0;
-	debug_add(l, n > 0 ? sentence : "there is no sentence: the daemon does not answer");
+	debug_add(l, n > 0 ? sentence : "there is no sentence, as the daemon does not answer");
 }
 
 static void debug_report(const char *call, int fd, int err, struct debug_cause cause)

@@ -75,8 +75,9 @@ int load_context(const struct ctx_fd *t, uint32_t target, uint16_t set, int take
 		return !target && load_is_for_threads(t) ? lib_fail(ESRCH)
 							 : load_on_thread(t, &load, taken);
 	if ((int)target != cpu_current() && !cpu_check_disabled())
-		return debug_fail(EINVAL, "a system-wide context is loaded on the CPU that the "
-					  "caller runs on: run there, or set PERFMONFS_ANYCPU=1");
+		return debug_fail(
+			EINVAL, "a system-wide context can be loaded only on the CPU that the "
+				"caller runs on: run there, or set PERFMONFS_ANYCPU=1");
 	if (ctx_fd_command(t, PFM_IOC_LOAD, &load) < 0)
 		return -1;
 	load_cache_cpu(t, (int)target);

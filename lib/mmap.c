@@ -100,9 +100,8 @@ static bool mmap_is_refused(int fd, size_t size, int prot, int flags, int64_t of
 static void *mmap_call(void *addr, size_t size, int prot, int flags, int fd, int64_t offset)
 {
 	if (mmap_is_refused(fd, size, prot, flags, offset)) {
-		debug_fail(EINVAL,
-			"a buffer is mapped PROT_READ, from its beginning, not beyond its "
-			"end; with the specification's calls, once and all of it");
+		debug_fail(EINVAL, "map a buffer with PROT_READ, from offset 0, not beyond its "
+				   "end; with the specification's calls, map it once and whole");
 		debug_result("mmap", fd, -1);
 		return MAP_FAILED;
 	}

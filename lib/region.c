@@ -171,7 +171,7 @@ static void region_warm(struct region_self *self)
 static int region_attach(struct region_self *self)
 {
 	struct pfm_region_loss loss = {
-		ENOSPC, "more than 1024 threads are in regions, or were killed in them"};
+		ENOSPC, "more than 1024 threads are in regions or were killed in one"};
 	struct pfm_region_thread *thread = region_take();
 
 	if (thread && region_ctx_open(&self->ctx, region_table, &loss) < 0) {

@@ -22,13 +22,11 @@ static const char usage[] =
 	"Usage: msrsim [options] MOUNTPOINT\n"
 	"Serve a model of CPUs with performance counters as /dev/cpu would be: N/msr, N/cpuid.\n"
 	"\n"
-	"  --model=NAME         one of the models below (default " HW_DEFAULT_MODEL ")\n"
-	"  --cpus=N             how many CPUs (default 4)\n"
-	"  --clock=real|script  time passes by itself (default), or by sim/advance alone\n"
-	"  --log=FILE           write a line to FILE for each register access\n"
-	"  -f                   stay in the foreground\n"
-	"  -h, --help           show this help\n"
-	"  -V, --version        show the version\n";
+	"  --model=NAME         one of the models below (default " HW_DEFAULT_MODEL
+	")\n  --cpus=N             how many CPUs (default 4)\n  --clock=real|script  time passes "
+	"as it does (default), or only by sim/advance\n  --log=FILE           write a line to FILE "
+	"for each register access\n  -f                   stay in the foreground\n  -h, --help     "
+	"      show this help\n  -V, --version        show the version\n";
 
 enum { OPT_MODEL = 256, OPT_CPUS, OPT_CLOCK, OPT_LOG };
 

@@ -81,7 +81,7 @@ static int grants_add(struct grants *g, const struct grant *new, struct err *e)
 		return 0;
 	}
 	if (g->n >= GRANTS_MAX)
-		return err_set(e, ENOSPC, "more than %d grants: revoke some", GRANTS_MAX);
+		return err_set(e, ENOSPC, "there are more than %d grants: revoke some", GRANTS_MAX);
 	grown = realloc(g->grant, (g->n + 1) * sizeof(*grown));
 	if (!grown)
 		return err_set(e, ENOMEM, "no memory for the grants");
@@ -163,8 +163,8 @@ static int grant_parse_word(struct slice word, uint64_t now, struct grant_line *
 		return 0;
 	}
 	return err_set(e, EINVAL,
-		"'%.*s': write 'uid=N cpus=LIST [kernel] [expires=TIME]' to grant, '-uid=N "
-		"[cpus=LIST]' to revoke",
+		"'%.*s' is not a grant: write 'uid=N cpus=LIST [kernel] [expires=TIME]' to grant, "
+		"'-uid=N [cpus=LIST]' to revoke",
 		SLICE_ARG(word));
 }
 

@@ -32,7 +32,8 @@ static int grants_file_name(const char *mountpoint, struct text *name, struct er
 	/* With room for the suffix of the file that replaces it. */
 	if (name->n + sizeof(".new") > NAME_MAX)
 		return err_set(e, ENAMETOOLONG,
-			"grants cannot be kept for a mount point with so long a path");
+			"the mount point's path is too long for a file of its grants: mount on a "
+			"shorter path");
 	return 0;
 }
 
@@ -106,7 +107,7 @@ int grants_file_load(
 	if (grants_file_load_from(dir, run_dir, name.p, now, &loaded, e) < 0) {
 		grants_free(&loaded);
 		return err_prefix(
-			e, "%s/%s: remove it, and grant again what it has", run_dir, name.p);
+			e, "%s/%s: remove it, and grant its lines again", run_dir, name.p);
 	}
 	grants_free(g);
 	*g = loaded;

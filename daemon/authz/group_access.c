@@ -72,6 +72,6 @@ int group_access_check(const struct rights *r, struct err *e)
 	if (r->system || r->thread)
 		return 0;
 	return err_set(e, EPERM,
-		"making contexts needs membership of the group in config/sys_group or "
-		"config/thread_group, or a grant (config/grants)");
+		"to make contexts, you need a grant (config/grants) or membership of the group in "
+		"config/sys_group or config/thread_group");
 }

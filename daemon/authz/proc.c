@@ -23,17 +23,17 @@ static int proc_failed(const char *file, int no, struct err *e)
 {
 	if (no == ENOENT || no == ESRCH)
 		return err_set(e, ESRCH,
-			"there is none, or it has ended: choose a thread that is listed in "
+			"it does not exist or has ended: choose a thread that is listed in "
 			"/proc/PID/task");
 	if (no == EACCES || no == EPERM)
 		return err_set(e, EPERM,
-			"/proc/TID/%s: %s: the daemon may not read it: it lacks CAP_SYS_PTRACE, or "
-			"a security module protects that thread",
+			"/proc/TID/%s: %s: the daemon may not read it, as it lacks CAP_SYS_PTRACE "
+			"or a security module protects that thread",
 			file, err_name(no));
 	if (no == EFBIG)
 		return err_set(e, EFBIG,
-			"it has thousands of supplementary groups, with which Linux before 6.13 "
-			"takes too long to show its ids: setgroups() to fewer");
+			"it has thousands of supplementary groups, and Linux before 6.13 takes too "
+			"long to show its ids: reduce them with setgroups()");
 	return err_set(e, no, "/proc/TID/%s: %s", file, err_name(no));
 }
 

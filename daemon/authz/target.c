@@ -141,8 +141,9 @@ static int target_search_old(int caller, const struct ns_pid *at, struct err *e)
 		return fcntl(caller, F_DUPFD_CLOEXEC, 0);
 	if (proc_threads() > TARGET_SEARCH_MAX)
 		return err_set(e, EOPNOTSUPP,
-			"before Linux 6.11, your PID namespace is searched only if the machine has "
-			"at most %d threads: load from the daemon's PID namespace",
+			"Linux before 6.11 cannot translate ids of your PID namespace, and more "
+			"than %d threads are too many to search: load from the daemon's PID "
+			"namespace",
 			TARGET_SEARCH_MAX);
 	return target_search(at);
 }
@@ -172,7 +173,7 @@ static int target_find_in_ns(int caller, const struct ns_pid *at, struct err *e)
 	if (dir == -EOPNOTSUPP)
 		return dir;
 	return dir < 0 ? err_set(e, ESRCH,
-				 "your PID namespace has no such thread: choose one from "
+				 "it does not exist in your PID namespace: choose one from "
 				 "/proc/PID/task there")
 		       : dir;
 }
@@ -213,7 +214,8 @@ static int target_read(int dir, struct target *t, struct err *e)
 		return err_set(
 			e, EPERM, "%s is a kernel thread: load on a CPU to count it", is.name);
 	if (is.tgid == getpid())
-		return err_set(e, EINVAL, "this is the daemon, which cannot follow itself");
+		return err_set(e, EINVAL,
+			"this is the daemon, which cannot follow itself: choose another thread");
 	t->tid = is.tid;
 	t->tgid = is.tgid;
 	t->began = proc_began(dir);

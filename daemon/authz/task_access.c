@@ -36,7 +36,7 @@ int credentials_of(pid_t tid, struct credentials *out, struct err *e)
 
 	if (tid <= 0)
 		return err_set(e, ESRCH,
-			"the daemon does not see your PID namespace: load from the one that the "
+			"the daemon cannot see your PID namespace: load from the one that the "
 			"daemon runs in");
 	dir = proc_open(tid, e);
 	rc = dir < 0 ? dir : identity_of(dir, &s, e);
@@ -94,7 +94,7 @@ int credentials_hide(const struct credentials *c, pid_t named, struct err *e)
 	if (credentials_trace_all(c) || !proc_hides(c->process))
 		return -e->no;
 	return err_set(e, ESRCH,
-		"thread %d: there is none, or /proc hides it from you: choose one that you may "
+		"thread %d does not exist, or /proc hides it from you: choose one that you may "
 		"trace",
 		(int)named);
 }
@@ -240,20 +240,20 @@ static int access_check_credentials(
 			access_other_id(of->uid, cred->uid));
 	if (!all && !access_same_group(cred, of))
 		return err_set(e, EPERM,
-			"runs with gid %u, and you with %u: load a thread of your group, or as "
+			"runs with gid %u, but you with %u: load a thread of your group, or as "
 			"root",
 			access_other_id(of->gid, cred->gid), cred->gid);
 	if (!s->dumpable && !access_may_ptrace(cred, s, s->memory_ns))
 		return err_set(e, EPERM,
-			"is not dumpable (PR_SET_DUMPABLE in prctl(2)), or is root's, for which "
-			"Linux before 6.16 does not tell: load with CAP_SYS_PTRACE");
+			"is not dumpable (PR_SET_DUMPABLE in prctl(2)), or is root's and Linux is "
+			"older than 6.16, which does not tell: load with CAP_SYS_PTRACE");
 	if (!all && s->ns[0].id != cred->user_ns)
-		return err_set(e, EPERM,
-			"is in another user namespace than you: load from there, or as root");
+		return err_set(
+			e, EPERM, "is in another user namespace: load from there, or as root");
 	if (!all && (of->permitted & ~cred->permitted))
 		return err_set(e, EPERM,
-			"has capabilities that you do not have (CapPrm in /proc/PID/status): load "
-			"as root");
+			"has capabilities that you lack (CapPrm in /proc/PID/status): load as "
+			"root");
 	return 0;
 }
 

@@ -51,7 +51,7 @@ static int sched_failed(const char *what, int no, struct err *e)
 			what);
 	case ENOMEM:
 		return err_set(e, no,
-			"%s: ENOMEM: following threads takes 8 MiB of kernel memory: free some",
+			"%s: ENOMEM: following threads needs 8 MiB of kernel memory: free some",
 			what);
 	case EMFILE:
 	case ENFILE:
@@ -74,9 +74,9 @@ static int sched_check_kernel(struct err *e)
 			err_name(errno));
 	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != SCHED_INIT_PID_NS)
 		return err_set(e, EINVAL,
-			"EINVAL: threads cannot be followed from inside a PID namespace, where "
-			"their ids differ from the kernel's: run perfmonfs outside of the "
-			"container, or with the host's PIDs");
+			"EINVAL: threads cannot be followed from inside a PID namespace, where ids "
+			"differ from the kernel's: run perfmonfs outside the container, or with "
+			"the host's PIDs");
 	return 0;
 }
 

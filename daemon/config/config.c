@@ -75,13 +75,15 @@ static int config_store_kernel(enum allow_kernel *k, struct slice value, struct 
 			return 0;
 		}
 	}
-	return err_set(e, EINVAL, "'%.*s': write any, group or root", SLICE_ARG(value));
+	return err_set(e, EINVAL, "'%.*s' is not a value of this key: write any, group or root",
+		SLICE_ARG(value));
 }
 
 static int config_store_switch(bool *on, struct slice value, struct err *e)
 {
 	if (!slice_is(value, "on") && !slice_is(value, "off"))
-		return err_set(e, EINVAL, "'%.*s': write on or off", SLICE_ARG(value));
+		return err_set(e, EINVAL, "'%.*s' is not a value of this key: write on or off",
+			SLICE_ARG(value));
 	*on = slice_is(value, "on");
 	return 0;
 }
@@ -132,7 +134,7 @@ static int config_store_number(
 	if (num_max(value, number->most, &n, e) < 0)
 		return -e->no;
 	if (n < number->least)
-		return err_set(e, ERANGE, "'%.*s' is below the minimum of %" PRIu64,
+		return err_set(e, ERANGE, "'%.*s' is less than the minimum of %" PRIu64,
 			SLICE_ARG(value), number->least);
 	*config_number_of(c, number) = n;
 	return 0;
@@ -208,7 +210,8 @@ static int config_parse_line(struct config *c, struct slice line, struct err *e)
 	char name[32];
 
 	if (!slice_text(&line, false))
-		return err_set(e, EINVAL, "remove the control character (a DOS line end?)");
+		return err_set(
+			e, EINVAL, "the line has a control character (a DOS line end?): remove it");
 	key = slice_cut(&line, '#');
 	line = slice_trim(key);
 	if (!line.n)
@@ -247,7 +250,7 @@ static int config_check_owner(int fd, const char *path, struct err *e)
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, EISDIR, "configuration: %s is a directory: name a file", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, EPERM, "configuration: %s is not a regular file", path);
+		return err_set(e, EPERM, "configuration: %s is not a regular file: name one", path);
 	if (trusted_check(&st, TRUSTED_ROOT | TRUSTED_SELF, path, "it grants rights", e) < 0)
 		return err_prefix(e, "configuration");
 	return 0;
@@ -273,8 +276,8 @@ int config_load(struct config *c, const char *path, bool must_exist, struct err 
 	if (n < 0)
 		return err_set(e, errno, "configuration: %s: %s", path, err_name(errno));
 	if (n == CONFIG_FILE_MAX)
-		return err_set(
-			e, E2BIG, "configuration: %s: larger than %d bytes", path, CONFIG_FILE_MAX);
+		return err_set(e, E2BIG, "configuration: %s is larger than %d bytes: shorten it",
+			path, CONFIG_FILE_MAX);
 	if (config_parse(c, (struct slice){buf, (size_t)n}, e) < 0)
 		return err_prefix(e, "configuration: %s", path);
 	return 0;

@@ -65,8 +65,9 @@ static int format_refuse_name(struct slice name, struct err *e)
 	text_printf(&names, "none");
 	if (!text_ok(&names))
 		return err_set(e, ENOMEM, "no memory");
-	return err_set(e, EINVAL, "no format '%.*s': write one of '%s', and its parameters",
-		SLICE_ARG(name), names.p);
+	return err_set(e, EINVAL,
+		"there is no format '%.*s': write one of '%s', and its parameters", SLICE_ARG(name),
+		names.p);
 }
 
 static int format_refuse_param(const pfm_buffer_fmt_t *fmt, struct slice key, struct err *e)
@@ -78,9 +79,9 @@ static int format_refuse_param(const pfm_buffer_fmt_t *fmt, struct slice key, st
 	if (!text_ok(&names))
 		return err_set(e, ENOMEM, "no memory");
 	if (!names.n)
-		return err_set(e, EINVAL, "no parameter '%.*s': %s has none", SLICE_ARG(key),
-			fmt->fmt_name);
-	return err_set(e, EINVAL, "no parameter '%.*s': those of %s are%s", SLICE_ARG(key),
+		return err_set(e, EINVAL, "there is no parameter '%.*s': %s has none",
+			SLICE_ARG(key), fmt->fmt_name);
+	return err_set(e, EINVAL, "there is no parameter '%.*s': those of %s are%s", SLICE_ARG(key),
 		fmt->fmt_name, names.p);
 }
 
@@ -154,7 +155,7 @@ int format_parse(struct slice text, const pfm_buffer_fmt_t **fmt, void **arg, st
 	*arg = NULL;
 	if (slice_is(name, "none")) {
 		if (slice_trim(text).n)
-			return err_set(e, EINVAL, "'none' has no parameters: write it alone");
+			return err_set(e, EINVAL, "'none' takes no parameters: write it alone");
 		return 0;
 	}
 	if (!found)

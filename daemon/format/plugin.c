@@ -33,7 +33,8 @@ static int format_open_component(int dir, const char *name, const char *path, st
 		return err_set(e, errno, "%s: %s", path, err_name(errno));
 	if (S_ISLNK(st.st_mode))
 		return err_set(e, ELOOP,
-			"%s is a symbolic link: name the path of formats without any", path);
+			"%s is a symbolic link: give a path of formats without symbolic links",
+			path);
 	return format_check_owner(&st, path, e) < 0 ? -e->no : take_fd(&fd);
 }
 
@@ -46,7 +47,7 @@ static int format_open_path(const char *dir, struct err *e)
 	if (!path)
 		return err_set(e, ENOMEM, "no memory");
 	if (*path != '/')
-		return err_set(e, EINVAL, "the path of formats is not absolute: begin it with /");
+		return err_set(e, EINVAL, "the path of formats is not absolute: begin it with '/'");
 	fd = format_open_component(AT_FDCWD, "/", "/", e);
 	while (fd >= 0 && *(at += strspn(at, "/"))) {
 		size_t n = strcspn(at, "/");
@@ -83,7 +84,7 @@ static int format_check_file(int dir_fd, const char *name, struct err *e)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, errno, "it cannot be opened: %s", err_name(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "it is not a regular file: copy the format there");
+		return err_set(e, EINVAL, "it is not a regular file: copy the format itself there");
 	return format_check_owner(&st, "it", e);
 }
 
@@ -107,7 +108,7 @@ static int plugin_open_in(
 	/* dlopen() would open another file than the one that was checked. */
 	if (strchr(path, '$'))
 		return err_set(
-			e, EINVAL, "the path has a $, which dlopen() expands: rename the file");
+			e, EINVAL, "the path has a '$', which dlopen() expands: rename the file");
 	out->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!out->so)
 		return format_dlerror(path, e);

@@ -142,8 +142,8 @@ static int format_check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 	/* Checked before any other field, as their meaning depends on the API. */
 	if (fmt->fmt_api != PFM_FMT_API)
 		return err_set(e, EINVAL,
-			"it is made for API %u of formats, this daemon has %d: compile it with "
-			"this version's perfmonfs/format.h",
+			"it is made for version %u of the format interface, and this daemon has "
+			"%d: compile it with this version's perfmonfs/format.h",
 			fmt->fmt_api, PFM_FMT_API);
 	if (!fmt->fmt_name)
 		return err_set(e, EINVAL, "it has no name: set fmt_name");
@@ -164,19 +164,23 @@ static int format_check_identity(const pfm_buffer_fmt_t *fmt, struct err *e)
 static int format_check_param(const pfm_buffer_fmt_t *fmt, const pfm_fmt_param_t *p, struct err *e)
 {
 	if (!format_is_word(p->name))
-		return err_set(e, EINVAL, "'%s' has a parameter whose name is not one word",
+		return err_set(e, EINVAL,
+			"'%s' has a parameter whose name is not one word: rename it",
 			fmt->fmt_name);
 	for (const pfm_fmt_param_t *q = fmt->fmt_params; q != p; q++)
 		if (strcmp(q->name, p->name) == 0)
-			return err_set(
-				e, EINVAL, "'%s' has two parameters '%s'", fmt->fmt_name, p->name);
+			return err_set(e, EINVAL, "'%s' has two parameters '%s': rename one",
+				fmt->fmt_name, p->name);
 	if ((p->size != 4 && p->size != 8) || p->offset > fmt->fmt_arg_size ||
 		fmt->fmt_arg_size - p->offset < p->size)
 		return err_set(e, EINVAL,
-			"'%s': parameter '%s' is not 4 or 8 bytes inside of fmt_arg_size",
+			"'%s': parameter '%s' is not 4 or 8 bytes within fmt_arg_size: correct its "
+			"offset or size",
 			fmt->fmt_name, p->name);
 	if (p->size == 4 && p->def > UINT32_MAX)
-		return err_set(e, EINVAL, "'%s': the default of parameter '%s' does not fit",
+		return err_set(e, EINVAL,
+			"'%s': the default of parameter '%s' does not fit in its size: correct one "
+			"of them",
 			fmt->fmt_name, p->name);
 	return 0;
 }
@@ -190,10 +194,11 @@ static int format_check_abilities(const pfm_buffer_fmt_t *fmt, struct err *e)
 		return err_set(
 			e, EINVAL, "'%s' has unknown bits in fmt_flags: clear them", fmt->fmt_name);
 	if (fmt->fmt_arg_size > ARG_SIZE_MAX)
-		return err_set(e, EINVAL, "'%s': fmt_arg_size is over the limit of %d",
+		return err_set(e, EINVAL,
+			"'%s': fmt_arg_size is over the limit of %d: use fewer parameters",
 			fmt->fmt_name, ARG_SIZE_MAX);
 	if (fmt->fmt_msgq_depth > MSGQ_DEPTH_MAX)
-		return err_set(e, EINVAL, "'%s': fmt_msgq_depth is over the limit of %d",
+		return err_set(e, EINVAL, "'%s': fmt_msgq_depth is over the limit of %d: lower it",
 			fmt->fmt_name, MSGQ_DEPTH_MAX);
 	for (const pfm_fmt_param_t *p = fmt->fmt_params; p && p->name; p++)
 		if (format_check_param(fmt, p, e) < 0)
@@ -207,7 +212,7 @@ static int format_check_unique(const pfm_buffer_fmt_t *fmt, struct err *e)
 
 	format_uuid_text(fmt->fmt_uuid, uuid);
 	if (format_find(slice_of(fmt->fmt_name)))
-		return err_set(e, EBUSY, "there is a format '%s' already: remove or rename one",
+		return err_set(e, EBUSY, "another format is named '%s': remove or rename one",
 			fmt->fmt_name);
 	if (format_find(slice_of(uuid)))
 		return err_set(e, EBUSY, "'%s' has the UUID of '%s', %s: give it one of its own",
@@ -241,12 +246,12 @@ int format_unregister(struct slice name_or_uuid, struct plugin *out, struct err 
 	unsigned users;
 
 	if (!use)
-		return err_set(e, EINVAL, "no format '%.*s' is registered: MNT/formats lists them",
+		return err_set(e, EINVAL, "no format '%.*s' is registered: see MNT/formats",
 			SLICE_ARG(name_or_uuid));
 	if (!use->plugin.so)
 		return err_set(e, EPERM,
-			"format '%s' is built in: only those that were read from a file can be "
-			"removed",
+			"format '%s' is built in and cannot be removed: only formats from files "
+			"can",
 			use->plugin.fmt->fmt_name);
 	users = atomic_load(&use->users);
 	if (users)

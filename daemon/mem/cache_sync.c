@@ -202,7 +202,8 @@ static int cache_start_thread(struct cache_sync *cs, struct err *e)
 	if (!rc)
 		return 0;
 	close(cs->event_fd);
-	return err_set(e, rc, "no thread to show buffers: %s", err_name(rc));
+	return err_set(
+		e, rc, "cannot start a thread that shows buffers to clients: %s", err_name(rc));
 }
 
 int cache_sync_new(const struct shared_ops *ops, struct cache_sync **out, struct err *e)

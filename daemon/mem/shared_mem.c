@@ -36,7 +36,8 @@ static int shared_open_memfd(struct err *e)
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("perfmonfs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	return fd < 0 ? err_set(e, errno,
-				"no memory file for a buffer: %s: rmdir contexts with buffers",
+				"cannot make a memory file for a buffer: %s: rmdir contexts with "
+				"buffers",
 				err_name(errno))
 		      : fd;
 }
@@ -49,8 +50,7 @@ static int shared_reopen(int fd, int flags, struct err *e)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	again = open(path, flags | O_CLOEXEC);
-	return again < 0 ? err_set(e, errno, "/proc: %s: it must be mounted", err_name(errno))
-			 : again;
+	return again < 0 ? err_set(e, errno, "/proc: %s: is it mounted?", err_name(errno)) : again;
 }
 
 /*
@@ -68,7 +68,8 @@ static int shared_seal(struct shared *s, int fd, int seals, struct err *e)
 
 static int shared_no_room(size_t size, struct err *e)
 {
-	return err_set(e, ENOMEM, "no memory for a buffer of %zu bytes: ask for less", size);
+	return err_set(
+		e, ENOMEM, "there is no memory for a buffer of %zu bytes: ask for less", size);
 }
 
 /*
@@ -100,7 +101,8 @@ static int shared_allocate_region(struct shared *s, struct err *e)
 	s->mem = mmap(NULL, s->most, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s->mem == MAP_FAILED)
 		return err_set(e, ENOMEM,
-			"no addresses for more memory to map: rmdir contexts with buffers");
+			"there are no addresses left for more mapped memory: rmdir contexts with "
+			"buffers");
 	return shared_seal(s, fd, 0, e);
 }
 
@@ -218,7 +220,7 @@ static int shared_extend(struct shared *region, size_t room, struct err *e)
 
 	if (room > region->most - region->length)
 		return err_set(e, ENOSPC,
-			"no more than %zu bytes can be mapped of this clone: open another",
+			"at most %zu bytes of this clone can be mapped: open another",
 			region->most);
 	fd = shared_reopen(region->fd, O_RDWR, e);
 	if (fd < 0)

@@ -32,16 +32,16 @@ static int metric_check_name(struct slice s, struct err *e)
 
 	if (!metric_name_ok(s))
 		return err_set(e, EINVAL,
-			"'%.*s' is no name: write a small letter, then small letters, digits and "
-			"_, "
-			"%d at most",
+			"'%.*s' is not a metric name: write a lower-case letter, then lower-case "
+			"letters, digits and _, at most %d characters",
 			SLICE_ARG(s), METRIC_NAME - 1);
 	if (metric_name_ends(s, "_total"))
-		return err_set(e, EINVAL, "'%.*s': leave out _total, it is added", SLICE_ARG(s));
+		return err_set(e, EINVAL,
+			"'%.*s' ends in _total, which is added later: leave it out", SLICE_ARG(s));
 	for (size_t i = 0; i < sizeof(metric_reserved) / sizeof(metric_reserved[0]); i++)
 		if (slice_is(first, metric_reserved[i]))
 			return err_set(e, EINVAL,
-				"names with %s are the daemon's own: take another one",
+				"names with %s are the daemon's own: choose another name",
 				metric_reserved[i]);
 	return 0;
 }
@@ -56,10 +56,10 @@ static int metric_parse_divisor(struct slice s, unsigned *digits, struct err *e)
 		return rc;
 	for (*digits = 0; power < n && *digits < METRIC_DIGITS; (*digits)++)
 		power *= 10;
-	return power == n
-		       ? 0
-		       : err_set(e, EINVAL, "the divisor %.*s is not 1, 10, 100, ... or 1000000000",
-				 SLICE_ARG(s));
+	return power == n ? 0
+			  : err_set(e, EINVAL,
+				    "'%.*s' is not a divisor: write 1, 10, 100, ... or 1000000000",
+				    SLICE_ARG(s));
 }
 
 static int metric_parse_name(struct slice word, struct metric *m, struct err *e)
@@ -84,18 +84,19 @@ static int metric_parse_help(struct slice s, struct metric *m, struct err *e)
 		return 0;
 	if (s.n < 2 || s.p[0] != '"' || s.p[s.n - 1] != '"')
 		return err_set(e, EINVAL,
-			"'%.*s': the description is the last thing in the line, in double quotes",
+			"'%.*s' does not end the line with a description: put it last, in double "
+			"quotes",
 			SLICE_ARG(s));
 	s.p++;
 	s.n -= 2;
 	if (s.n >= METRIC_HELP)
-		return err_set(e, EINVAL, "the description has %zu characters: write %d at most",
+		return err_set(e, EINVAL, "the description has %zu characters: write at most %d",
 			s.n, METRIC_HELP - 1);
 	for (size_t i = 0; i < s.n; i++)
 		if (s.p[i] < ' ' || s.p[i] > '~' || s.p[i] == '"')
 			return err_set(e, EINVAL,
-				"the description may have printable ASCII characters alone, and no "
-				"double quote");
+				"the description has a double quote or a character that is not "
+				"printable ASCII: leave it out");
 	memcpy(m->help, s.p, s.n);
 	m->help[s.n] = '\0';
 	return 0;
@@ -110,8 +111,8 @@ static int metric_parse_register(
 
 	if (!slice_starts(word, "pmd"))
 		return err_set(e, EINVAL,
-			"'%.*s' is no PMD: write '[set=ID] pmdN NAME[/DIVISOR] [\"DESCRIPTION\"]', "
-			"or 'threads'",
+			"'%.*s' is not a PMD: write '[set=ID] pmdN NAME[/DIVISOR] "
+			"[\"DESCRIPTION\"]', or 'threads'",
 			SLICE_ARG(word));
 	number.p += 3;
 	number.n -= 3;
@@ -120,7 +121,7 @@ static int metric_parse_register(
 		return rc;
 	if (pmu_find_pmd(pmu, (unsigned)num) < 0)
 		return err_set(e, ENOENT,
-			"there is no pmd%u that counts: see pmu/pmds, without virtual PMDs",
+			"pmd%u does not exist or is virtual: choose another one of pmu/pmds",
 			(unsigned)num);
 	m->num = (uint16_t)num;
 	return 0;
@@ -165,8 +166,7 @@ static int metric_check_other(const struct metric_list *list, struct err *e)
 
 	for (const struct metric *m = list->metric; m < last; m++)
 		if (strcmp(m->name, last->name) == 0)
-			return err_set(
-				e, EINVAL, "'%s' is named twice: take another name", m->name);
+			return err_set(e, EINVAL, "two counts are named '%s': rename one", m->name);
 	return 0;
 }
 
@@ -180,7 +180,8 @@ static int metric_parse_next(
 		return 0;
 	}
 	if (list->n == METRICS_MAX)
-		return err_set(e, EINVAL, "more than %d counts: name fewer", METRICS_MAX);
+		return err_set(
+			e, EINVAL, "the text has more than %d counts: name fewer", METRICS_MAX);
 	rc = metric_parse_line(line, pmu, &list->metric[list->n], e);
 	if (rc == 0)
 		rc = metric_check_other(list, e);

@@ -55,15 +55,15 @@ static struct proc_status seize_status(pid_t tid)
 static int seize_refused_exec(pid_t tid, struct err *e)
 {
 	return err_set(e, EAGAIN,
-		"the process of thread %d is still executing a program, and the kernel lets none "
-		"trace its threads before that is done: try again then",
+		"thread %d's process is in execve(), during which the kernel allows no ptrace "
+		"attach: try again when it is done",
 		tid);
 }
 
 static int seize_refused_traced(pid_t tid, pid_t by, struct err *e)
 {
 	return err_set(e, EBUSY,
-		"thread %d is traced by %d (%s) already: end that first, or load with ptrace=no",
+		"thread %d is already traced by %d (%s): end that first, or load with ptrace=no",
 		tid, by, seize_status(by).name);
 }
 
@@ -74,7 +74,8 @@ static int seize_refused(const struct tracer *tr, pid_t tid, int no, struct err 
 	if (no == EAGAIN)
 		return seize_refused_exec(tid, e);
 	if (no == ESRCH || proc_is_zombie(tid) || (kill(tid, 0) < 0 && errno == ESRCH))
-		return err_set(e, ESRCH, "there is no thread %d, or it has ended", tid);
+		return err_set(e, ESRCH,
+			"thread %d does not exist or has ended: choose one that ps -eL shows", tid);
 	by = seize_status(tid).tracer;
 	if (by == tr->tid)
 		return err_set(e, EBUSY, "thread %d is followed already", tid);
@@ -220,7 +221,7 @@ static int seize_attach(struct tracer *tr, pid_t tid, struct tracer_attach *req)
 	t->wants = WANT_DETACH;
 	tracer_apply(tr, seize_add(tr, take_ptr(&t), req->tgid));
 	return err_set(&req->err, ESRCH,
-		"thread %d has executed a program and has the number %d now: load on that", tid,
+		"thread %d executed a program and has the number %d now: load on that", tid,
 		req->tgid);
 }
 
@@ -273,7 +274,9 @@ static int seize_report_joined(struct tracer *tr, struct tracer_attach *req, str
 static int seize_too_fast(struct tracer_attach *req)
 {
 	err_set(&req->err, EAGAIN,
-		"the threads of process %d come and go too fast: stop it meanwhile", req->tgid);
+		"the threads of process %d come and go too fast to attach to: stop it (SIGSTOP) "
+		"during the load",
+		req->tgid);
 	return SEIZE_LATER;
 }
 

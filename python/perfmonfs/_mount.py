@@ -26,7 +26,7 @@ def find_mount() -> str:
                 # The kernel escapes blanks and similar characters in octal.
                 return os.fsdecode(path.decode("unicode_escape").encode("latin-1"))
     raise FileNotFoundError(
-        errno.ENOENT, "perfmonfs is not mounted: mount it, or set PERFMONFS to the mount")
+        errno.ENOENT, "perfmonfs is not mounted: mount it, or set PERFMONFS to its mount point")
 
 
 class Pmu(Directory):

@@ -418,7 +418,7 @@ TEST_WITH(NULL, place_remove, load_refuses)
 		int no;
 		const char *word;
 	} cases[] = {
-		{"api", EINVAL, "API"},
+		{"api", EINVAL, "version"},
 		{"no_name", EINVAL, "fmt_name"},
 		{"no_uuid", EINVAL, "uuidgen"},
 		{"no_handler", EINVAL, "fmt_handler"},
