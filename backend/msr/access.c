@@ -50,7 +50,7 @@ __attribute__((cold, noinline)) int msr_access_failed(
 	switch (-rc) {
 	case EIO:
 		return err_set(e, EIO,
-			"%s: EIO: the access faults: the CPU or its hypervisor lacks the register "
+			"%s: EIO: the access faulted: the CPU or its hypervisor lacks the register "
 			"or refuses the value",
 			what);
 	case ENXIO:

@@ -27,7 +27,7 @@ static void msr_check_kernel(const struct msr_checker *k)
 		k->report(k->arg, CHECK_OK, "lockdown", "none");
 	else if (strcmp(lockdown.s, "unknown") == 0)
 		k->report(k->arg, CHECK_NOTE, "lockdown",
-			"unknown: mount -t securityfs securityfs /sys/kernel/security");
+			"unknown: to see it, mount -t securityfs securityfs /sys/kernel/security");
 	else
 		k->report(k->arg, CHECK_FAIL, "lockdown",
 			"%s: the kernel refuses MSR writes: boot without lockdown (Secure Boot "
@@ -119,13 +119,14 @@ static void msr_check_journals(const struct msr_checker *k, const struct backend
 		journal_summary(conf->run_dir, conf->dev ? conf->dev : MSR_DEV_DEFAULT, &found);
 	if (found.unfinished)
 		k->report(k->arg, CHECK_NOTE, "journal",
-			"%u left in %s by dead daemons: the next start restores their registers",
+			"%u left in %s by daemons that were killed: the next start restores their "
+			"registers",
 			found.unfinished, conf->run_dir);
 	if (found.unrestored)
 		k->report(k->arg, CHECK_NOTE, "journal",
-			"%u registers could not be restored: they fault, their CPU is offline, or "
-			"--pmu names another PMU: the file cpus lists them, and each start tries "
-			"again",
+			"%u registers could not be restored, as they fault, their CPU is offline, "
+			"or --pmu names another PMU: the file cpus lists them, and each start "
+			"tries again",
 			found.unrestored);
 }
 

@@ -68,8 +68,8 @@ static int describe_add(struct msr_types *t, struct describe_target *target, str
 		return rc;
 	if (type == PMU_MAX_TYPES)
 		return err_set(e, ENODEV,
-			"the PMUs of the CPUs up to %u are of more than %d types: describe one for "
-			"all with --pmu=FILE, or use perfmonfs --backend=perf",
+			"the CPUs up to %u have more than %d types of PMU: describe one for all "
+			"with --pmu=FILE, or use perfmonfs --backend=perf",
 			target->cpu, PMU_MAX_TYPES);
 	if (type == t->n) {
 		t->of[t->n].pmu = pmu;
@@ -118,8 +118,9 @@ static int describe_all(struct msr_types *t, struct msr_io *io, struct err *e)
 			return rc;
 	}
 	if (!t->n)
-		return err_set(
-			e, ENXIO, "none of the %u CPUs with an msr device is online", t->limit);
+		return err_set(e, ENXIO,
+			"none of the %u CPUs with an msr device is online: set one online",
+			t->limit);
 	return 0;
 }
 
@@ -141,8 +142,8 @@ static int describe_by_name(
 
 	if (rc == 0 && t->of[0].pmu.space != io->space)
 		return err_set(e, EINVAL,
-			"%s: EINVAL: these CPUs do not have its registers: choose another "
-			"description, or the simulator that has them (perfmonfs --help)",
+			"%s: EINVAL: these CPUs lack its registers: choose another description, or "
+			"the simulator that has them (perfmonfs --help)",
 			pmu);
 	t->n = 1;
 	return rc;
@@ -196,8 +197,8 @@ int msr_types_find(struct msr_types *t, struct msr_io *io, unsigned cpu, int han
 		return err_prefix(e, "CPU %u", cpu);
 	if (type == t->n)
 		return err_set(e, ENODEV,
-			"CPU %u: its PMU, %s with %u PMCs and %u PMDs, is not one of those that "
-			"were online at start: restart perfmonfs to describe it",
+			"CPU %u has a PMU, %s with %u PMCs and %u PMDs, that no CPU had that was "
+			"online at start: restart perfmonfs to describe it",
 			cpu, pmu.name, pmu.npmcs, pmu.npmds);
 	atomic_store(&t->cpu[cpu], (signed char)type);
 	*out = &t->of[type];

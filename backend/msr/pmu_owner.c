@@ -42,8 +42,8 @@ void msr_pmu_owner(
 			"the kernel's NMI watchdog (echo 0 > " KERNEL_NMI_WATCHDOG " frees it)");
 	else if (msr_interrupts(type ? &type->pmu : be->pmu, addr, value))
 		text_printf(out,
-			"the kernel's perf (selector %#" PRIx64 "; stop programs that use perf "
-			"or perf_event_open, 'ps' may show them)",
+			"the kernel's perf (selector %#" PRIx64
+			"; stop programs that use perf or perf_event_open(2): ps may show them)",
 			value);
 	else if (pending_restore_has(msr_of(be), cpu, addr))
 		text_printf(out,

@@ -67,7 +67,7 @@ static int probe_counter(struct backend_cpu *c, const struct pmu_pmd *pmd, struc
 	}
 	rc = probe_run(c, &read, pmd, e);
 	if (rc == 0 && (read.value & pmu_low_bits(pmd->width)) != write.value)
-		rc = probe_no_pmu(pmd, "does not keep what is written to it", e);
+		rc = probe_no_pmu(pmd, "does not keep the values written to it", e);
 	return rc;
 }
 

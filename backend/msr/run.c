@@ -23,9 +23,9 @@ static int msr_run_refuse_kind(const struct msr_reg *reg, struct err *e)
 	if (!reg->writable)
 		return err_set(e, EPERM, "%s: EPERM: the register is read-only", reg->name);
 	if (reg->counter)
-		return err_set(e, EPERM, "%s: EPERM: a counter is written as a whole", reg->name);
+		return err_set(e, EPERM, "%s: EPERM: a counter must be written whole", reg->name);
 	return err_set(e, EPERM,
-		"%s: EPERM: the register has bits of other users, update only your own", reg->name);
+		"%s: EPERM: the register has bits of other users: update only your own", reg->name);
 }
 
 static int msr_run_refuse(const struct msr_reg *reg, const struct reg_op *op, struct err *e)

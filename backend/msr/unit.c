@@ -68,12 +68,13 @@ static int unit_refuse(const struct msr_reg *reg, unsigned other, struct err *e)
 {
 	if (reg->node)
 		return err_set(e, EBUSY,
-			"%s: EBUSY: the event is one of the package, of which CPU %u has this "
-			"counter: cpus tells the context there; unload that, or take another PMC",
+			"%s: EBUSY: it counts a per-package event, and CPU %u of the package "
+			"already uses this counter (see cpus): unload that context, or use another "
+			"PMC",
 			reg->name, other);
 	return err_set(e, EBUSY,
-		"%s: EBUSY: the CPUs of a %s share it, and CPU %u of this one has it: cpus tells "
-		"the context there; unload that, or load there",
+		"%s: EBUSY: the CPUs of a %s share it, and CPU %u already uses it (see cpus): "
+		"unload that context, or load there",
 		reg->name, unit_names[reg->scope], other);
 }
 
@@ -174,8 +175,8 @@ int unit_write(struct backend_cpu *c, const struct msr_reg *reg, uint64_t value,
 			break;
 	if (other)
 		err_set(e, EBUSY,
-			"%s: EBUSY: the CPUs of a %s share it, and CPU %u has %#" PRIx64
-			" in it: write that, or unload there",
+			"%s: EBUSY: the CPUs of a %s share it, and CPU %u uses it with %#" PRIx64
+			": write the same value, or unload that context",
 			reg->name, unit_names[reg->scope], other->cpu, other->value);
 	if (own && !other) {
 		own->written = true;

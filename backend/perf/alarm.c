@@ -30,7 +30,7 @@ int alarm_new(const struct perf_group *g, struct perf_alarm **out, struct err *e
 	rc = perf_ring_map(&a->ring, a->fd, ALARM_PAGES);
 	if (rc < 0)
 		return err_set(e, -rc,
-			"mmap of a perf event: %s: the alarm of a thread takes 8 KiB of locked "
+			"mmap of a perf event: %s: the alarm of a thread needs 8 KiB of locked "
 			"memory (kernel.perf_event_mlock_kb, LimitMEMLOCK)",
 			err_name(-rc));
 	if (group_resume(g, e) < 0)

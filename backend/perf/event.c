@@ -30,20 +30,19 @@ struct soft_event {
 
 /*
  * As tested on Linux 6.18: the counts of cpu-clock and task-clock ignore exclude_user and
- * exclude_kernel, while their interrupts obey them; context-switches and cpu-migrations always count
- * as kernel level; tsc refuses both flags. These events have levels = false, so that no caller
- * believes that they are filtered.
+ * exclude_kernel, while their interrupts obey them; context-switches and cpu-migrations always
+ * count as kernel level; tsc refuses both flags. These events have levels = false, so that no
+ * caller believes that they are filtered.
  */
 static const struct soft_event soft_events[] = {
 	{"cpu-clock", SW_CODE(CPU_CLOCK), false,
-		"nanoseconds that pass on the CPU, busy or idle, at any level"},
+		"nanoseconds on the CPU, busy or idle, at any level"},
 	{"task-clock", SW_CODE(TASK_CLOCK), false,
-		"on a CPU the same as cpu-clock: nanoseconds that pass, whatever runs"},
+		"nanoseconds that the thread runs; on a CPU, the same as cpu-clock"},
 	{"page-faults", SW_CODE(PAGE_FAULTS), true, "page faults, minor and major"},
 	{"context-switches", SW_CODE(CONTEXT_SWITCHES), false,
 		"switches of the CPU from one task to another"},
-	{"cpu-migrations", SW_CODE(CPU_MIGRATIONS), false,
-		"tasks that begin to run here after another CPU"},
+	{"cpu-migrations", SW_CODE(CPU_MIGRATIONS), false, "tasks that come from another CPU"},
 	{"minor-faults", SW_CODE(PAGE_FAULTS_MIN), true, "page faults resolved without I/O"},
 	{"major-faults", SW_CODE(PAGE_FAULTS_MAJ), true, "page faults that waited for I/O"},
 	{"alignment-faults", SW_CODE(ALIGNMENT_FAULTS), true,
@@ -186,8 +185,8 @@ static int perf_software_attr(
 	const struct soft_event *se = perf_soft_find(code);
 
 	if (!se)
-		return err_set(
-			e, EINVAL, "not a software event: write a name or a value from pmu/events");
+		return err_set(e, EINVAL,
+			"it is not a software event: write a name or a value from pmu/events");
 	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)) && !perfsel_user_clock(sel))
 		return err_set(e, EINVAL,
 			"%s cannot be counted at one level only: "
@@ -212,7 +211,7 @@ static int perf_hardware_attr(
 {
 	if (src->cpu < 0)
 		return err_set(e, ENODEV,
-			"a hardware event, and this kernel has no CPU PMU (" SOURCES
+			"it is a hardware event, and this kernel has no CPU PMU (" SOURCES
 			"cpu): use the software events of pmu/events");
 	attr->type = (uint32_t)src->cpu;
 	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
@@ -263,14 +262,14 @@ static int perf_open_denied(
 
 	if (level > limit)
 		return err_set(e, no,
-			"perf_event_open: %s: counting %s takes kernel.perf_event_paranoid of at "
-			"most %d, which is %d, or %s: have root run `sysctl "
+			"perf_event_open: %s: counting %s needs %s, or kernel.perf_event_paranoid "
+			"at most %d (it is %d): have root run `sysctl "
 			"kernel.perf_event_paranoid=%d`, or be root",
-			err_name(no), what, limit, level,
-			level > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON", limit);
+			err_name(no), what, level > 2 ? "CAP_SYS_ADMIN" : "CAP_PERFMON", limit,
+			level, limit);
 	return err_set(e, no,
-		"perf_event_open: %s: counting %s is forbidden by a seccomp filter, as containers "
-		"have, by lockdown of the kernel, or as the thread is another user's",
+		"perf_event_open: %s: a seccomp filter (as in containers) or kernel lockdown "
+		"forbids counting %s, or the thread belongs to another user",
 		err_name(no), what);
 }
 
@@ -285,8 +284,8 @@ static int perf_open_refused(
 		return perf_open_denied(no, attr, t, e);
 	case EBUSY:
 		return err_set(e, no,
-			"perf_event_open: EBUSY: another program uses the PMU exclusively; "
-			"stop it and try again");
+			"perf_event_open: EBUSY: another program uses the PMU exclusively: stop it "
+			"and try again");
 	case EMFILE:
 	case ENFILE:
 		return err_set(e, no,
@@ -296,7 +295,7 @@ static int perf_open_refused(
 	case ENOSYS:
 		return err_set(e, no,
 			"perf_event_open: ENOSYS: this kernel was built without "
-			"CONFIG_PERF_EVENTS, or a seccomp filter, as containers have, hides it");
+			"CONFIG_PERF_EVENTS, or a seccomp filter (as in containers) hides it");
 	}
 	if (!sysfs_cpu_online(cpu))
 		return err_set(e, ENXIO,
@@ -309,15 +308,16 @@ static int perf_open_refused(
 			"(0-15 code and unit mask, 18 edge, 23 invert, 24-31 counter mask): see "
 			"`perf list`");
 	return err_set(e, no,
-		"perf_event_open: %s: the kernel does not have this event, in bits 0-15 the "
-		"event's code and unit mask: see `perf list`",
+		"perf_event_open: %s: the kernel lacks the event with this code and unit mask "
+		"(bits 0-15): see `perf list`",
 		err_name(no));
 }
 
 static int perf_thread_ended(pid_t tid, struct err *e)
 {
 	return err_set(e, ESRCH,
-		"thread %d has ended, or executes a program that cannot be counted: load another",
+		"thread %d has ended, or is executing a program that cannot be counted: load "
+		"another",
 		(int)tid);
 }
 

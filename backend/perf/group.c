@@ -29,12 +29,12 @@ int group_explain_lost(int no, struct err *e)
 {
 	if (no == ENXIO)
 		return err_set(e, ENXIO,
-			"the CPU went offline while it counted, and the kernel removed its events; "
+			"the CPU went offline while it counted, and the kernel removed its events: "
 			"when the CPU is online, load again");
 	return err_set(e, EBUSY,
-		"the kernel did not keep the events on the PMU all of the time: other perf events "
-		"or the NMI watchdog (kernel.nmi_watchdog) took a counter; stop, write the PMD and "
-		"start again");
+		"the kernel took the events off the PMU for a while, as other perf events or the "
+		"NMI watchdog (kernel.nmi_watchdog) got a counter: stop, write the PMD and start "
+		"again");
 }
 
 bool group_is_inherited(const struct perf_group *g)
@@ -88,8 +88,8 @@ static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struc
 		(g->tid && perf_leader_check(atomic_load(g->tid), g->leader, &gone) < 0))
 		return rc;
 	return err_set(e, EINVAL,
-		"the PMU has too few counters for all events of the context: let it count fewer, "
-		"or some of them in another event set");
+		"the PMU has too few counters for all events of the context: count fewer, or count "
+		"some in another event set");
 }
 
 int group_resume(const struct perf_group *g, struct err *e)
@@ -105,8 +105,8 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 
 	if (g->conf.inherit && g->begun)
 		return err_set(e, EBUSY,
-			"after the first start, no event can be added to those that children "
-			"inherit: unload, write the PMC, and load again");
+			"events cannot be added to an inherited context once it was started: "
+			"unload, write the PMC, and load again");
 	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
 	fd = perf_member_new(
 		src, group_target(g), g->leader, group_is_inherited(g), sel, sampling, e);
@@ -114,7 +114,7 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 		return group_refused(g, sel, fd, e);
 	g->current = false;
 	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
-		err_set(e, EIO, "the kernel does not tell the event's number; load again");
+		err_set(e, EIO, "the kernel does not tell the event's number: load again");
 	else if (group_resume(g, e) == 0)
 		return fd;
 	close(fd);
@@ -185,7 +185,7 @@ static int group_run(struct perf_group *g, bool on, struct backend_stats *stats,
 	if (g->process)
 		return process_run(g->process, on, e);
 	if (ioctl(g->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return err_set(e, EIO, "the kernel refuses to %s the events: %s; load again",
+		return err_set(e, EIO, "the kernel refuses to %s the events: %s: load again",
 			on ? "start" : "stop", err_name(errno));
 	return 0;
 }
@@ -200,8 +200,8 @@ static int group_check_counters(struct perf_group *g, struct backend_stats *stat
 		return 0;
 	group_run(g, false, stats, &later);
 	return err_set(e, EBUSY,
-		"no counter of the PMU is free: other perf events or the NMI watchdog "
-		"(kernel.nmi_watchdog) use them; stop some and start again");
+		"no counter of the PMU is free, as other perf events or the NMI watchdog "
+		"(kernel.nmi_watchdog) use them: stop some and start again");
 }
 
 int group_start(struct perf_group *g, struct backend_stats *stats, struct err *e)

@@ -185,7 +185,7 @@ static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 		fd = process_watch(g->process);
 	else if (watch_is_over(fd))
 		fd = -1;
-	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended, or lost their events");
+	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended or have lost their events");
 }
 
 /* Makes events that do not run give up their counters to others. False: there are none. */
@@ -204,7 +204,7 @@ static int perf_selector_write(
 	int rc;
 
 	if (sel & ~PERFSEL_BITS)
-		return err_set(e, EPERM, "0x%" PRIx64 " has reserved bits set: only 0x%llx may be",
+		return err_set(e, EPERM, "0x%" PRIx64 " sets reserved bits: only 0x%llx may be set",
 			sel, PERFSEL_BITS);
 	rc = slot_select(&c->pc, s, sel, e);
 	if (rc == -EINVAL && perf_rest(c))
@@ -273,7 +273,7 @@ static int perf_counter_op(
 	case REG_REPLACE:
 		break;
 	}
-	return err_set(e, EPERM, "a counter is written as a whole");
+	return err_set(e, EPERM, "a counter must be written whole");
 }
 
 static int perf_run_one(struct backend_cpu *c, struct reg_op *op, struct err *e)
@@ -589,7 +589,7 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 		return err_set(e, ENOMEM, "perf: ENOMEM: no memory for the backend");
 	if (conf->pmu && strcmp(conf->pmu, "perf") != 0)
 		return err_set(e, EINVAL,
-			"perf: the PMU description '%.40s' is for hardware registers: omit it",
+			"perf: the PMU description '%.40s' is for hardware registers: leave it out",
 			conf->pmu);
 	perf_trial_init(&pb->trial);
 	first = &pb->trial.kinds[0];

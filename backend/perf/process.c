@@ -261,8 +261,8 @@ static int process_check_files(
 	if (threads <= max_files / each)
 		return 0;
 	return err_set(e, EMFILE,
-		"process %d has %u threads by now, which would take %u descriptors for each: more "
-		"than when it was loaded; unload, and load again",
+		"process %d now has %u threads, each of which needs %u descriptors, more than when "
+		"it was loaded: unload, and load again",
 		(int)p->pid, threads, each);
 }
 
@@ -308,8 +308,8 @@ int process_open(struct perf_process *p, const struct perf_sources *src,
 	while (rc == 0 && (++tries < PROCESS_TRIES || nsec_now(CLOCK_MONOTONIC) < until));
 	if (rc == 0)
 		return err_set(e, EAGAIN,
-			"the threads of process %d come and go faster than they can be opened: try "
-			"again, or load with follow instead of inherit",
+			"the threads of process %d come and go too fast to open them: try again, "
+			"or load with follow instead of inherit",
 			(int)p->pid);
 	/* From now on, an execve() of the process removes its events if they may not count. */
 	if (rc > 0)
@@ -339,7 +339,7 @@ int process_run(struct perf_process *p, bool on, struct err *e)
 
 	if (done == p->nthreads)
 		return 0;
-	err_set(e, EIO, "the kernel refuses to %s the events: %s; load again",
+	err_set(e, EIO, "the kernel refuses to %s the events: %s: load again",
 		on ? "start" : "stop", err_name(errno));
 	if (on)
 		process_run_first(p, done, false);

@@ -20,7 +20,7 @@ size_t ring_bytes(void)
 static int ring_refused(const char *what, int no, struct err *e)
 {
 	return err_set(e, no,
-		"%s: %s: the ring buffer of interrupts takes 128 KiB of locked memory "
+		"%s: %s: the ring buffer of interrupts needs 128 KiB of locked memory "
 		"(kernel.perf_event_mlock_kb, LimitMEMLOCK)",
 		what, err_name(no));
 }

@@ -13,7 +13,7 @@
 static int watch_refused(const char *what, int no, struct err *e)
 {
 	return err_set(e, no,
-		"%s: %s: to wait for the end of a thread takes a page of locked memory "
+		"%s: %s: waiting for the end of a thread needs a page of locked memory "
 		"(kernel.perf_event_mlock_kb, LimitMEMLOCK)",
 		what, err_name(no));
 }

@@ -145,8 +145,7 @@ int pmu_describe(const struct pmu_detected *d, struct pmu *out, struct err *e)
 	out->core = d->features.core;
 	if (pmu_validate(out, e) < 0) {
 		e->no = ENODEV;
-		return err_prefix(
-			e, "CPUID describes no usable PMU (use perfmonfs --backend=perf)");
+		return err_prefix(e, "CPUID describes no usable PMU: use perfmonfs --backend=perf");
 	}
 	return 0;
 }

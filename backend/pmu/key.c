@@ -100,7 +100,7 @@ static int key_parse(struct slice word, struct key *keys, unsigned n, struct err
 	if (!k)
 		return key_refuse(word, keys, n, e);
 	if (k->seen)
-		return err_set(e, EINVAL, "%s is given twice: leave one of both out", k->name);
+		return err_set(e, EINVAL, "%s is given twice: leave one out", k->name);
 	k->seen = true;
 	if (k->kind == KEY_FLAG && name.n != word.n)
 		return err_set(e, EINVAL, "%s takes no value: write the word alone", k->name);

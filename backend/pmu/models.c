@@ -39,15 +39,17 @@ int pmu_models_add(struct slice text, struct err *e)
 		return -e->no;
 	for (unsigned i = 0; (m = pmu_model_at(i)); i++) {
 		if (strcmp(m->name, new.name) == 0)
-			return err_set(e, EEXIST, "there is a PMU %s already: give it another name",
+			return err_set(e, EEXIST, "another PMU is named %s: choose another name",
 				new.name);
 		if (new.sim.name[0] && strcmp(m->sim.name, new.sim.name) == 0)
 			return err_set(e, EEXIST,
-				"the simulator has a %s already: give it another name",
+				"another CPU model of the simulator is named %s: choose another "
+				"name",
 				new.sim.name);
 	}
 	if (models_n == PMU_MAX_MODELS)
-		return err_set(e, ENOSPC, "there are %d PMUs already", PMU_MAX_MODELS);
+		return err_set(
+			e, ENOSPC, "there are %d PMUs already, which is the limit", PMU_MAX_MODELS);
 	models[models_n++] = new;
 	return 0;
 }

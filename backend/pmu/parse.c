@@ -102,8 +102,7 @@ static int parse_line(struct parse *p, struct slice line, struct err *e)
 		if (!slice_is(word, parse_kinds[i].word))
 			continue;
 		if (parse_kinds[i].once && p->first_line[i])
-			return err_set(e, EINVAL,
-				"a second line '%s', after line %u: leave one of both out",
+			return err_set(e, EINVAL, "a second line '%s' after line %u: leave one out",
 				parse_kinds[i].word, p->first_line[i]);
 		if (!p->first_line[i])
 			p->first_line[i] = p->line;
@@ -148,11 +147,12 @@ static int parse_check_text(struct slice text, unsigned *line, struct err *e)
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] == '\0')
 			return err_set(e, EINVAL,
-				"a NUL character: save the file as plain text, in UTF-8");
+				"the line has a NUL character: save the file as plain text, in "
+				"UTF-8");
 		if (text.p[i] == '\r')
 			return err_set(e, EINVAL,
-				"a carriage return: save the file with Unix line ends, as by "
-				"sed -i 's/\\r$//'");
+				"a carriage return ends the line: save the file with Unix line "
+				"ends, as by sed -i 's/\\r$//'");
 		*line += text.p[i] == '\n';
 	}
 	return 0;
@@ -177,8 +177,8 @@ static int parse_check_processor(const struct parse *p, unsigned *line, struct e
 	*line = at[LINE_CPUID];
 	if (at[LINE_CPUID] && !at[LINE_SIM])
 		return err_set(e, EINVAL,
-			"cpuid: it is that of a simulated processor: write a line 'sim NAME "
-			"COUNTERS', too, or leave it out");
+			"cpuid: it is for a simulated processor: write a line 'sim NAME COUNTERS', "
+			"too, or leave it out");
 	return 0;
 }
 

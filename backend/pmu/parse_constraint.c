@@ -44,7 +44,8 @@ int parse_constraint(struct parse *p, struct slice line, struct err *e)
 	int rc;
 
 	if (pmu->space != PMU_SPACE_MSR)
-		return err_set(e, EINVAL, "constraint: not after a line 'space ipf'");
+		return err_set(e, EINVAL,
+			"constraint: it does not go with a line 'space ipf': leave it out");
 	if (!word.n)
 		return err_set(e, EINVAL,
 			"constraint: write 'constraint PMCS EVENT...', as in 'constraint 0-1 "
@@ -55,7 +56,8 @@ int parse_constraint(struct parse *p, struct slice line, struct err *e)
 		if (rc < 0)
 			break;
 		if (pmu->nconstraints == PMU_MAX_CONSTRAINTS)
-			return err_set(e, EINVAL, "more than %d events in lines constraint",
+			return err_set(e, EINVAL,
+				"the lines constraint have more than %d events: leave some out",
 				PMU_MAX_CONSTRAINTS);
 		pmu->constraints[pmu->nconstraints++] = c;
 	}

@@ -83,8 +83,8 @@ int parse_free_line(struct slice line, bool conditions, struct free_line *f, str
 int parse_free_add(struct pmu *pmu, const struct pmu_free *reg, struct err *e)
 {
 	if (pmu->nfrees == PMU_MAX_FREES)
-		return err_set(
-			e, EINVAL, "more than %d free registers: leave some out", PMU_MAX_FREES);
+		return err_set(e, EINVAL, "there are more than %d free registers: leave some out",
+			PMU_MAX_FREES);
 	pmu->frees[pmu->nfrees++] = *reg;
 	return 0;
 }

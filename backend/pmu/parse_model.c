@@ -57,8 +57,8 @@ int parse_detect(struct parse *p, struct slice line, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (keys[MODELS].seen && !keys[FAMILY].seen)
-		return err_set(e, EINVAL,
-			"models= without family=: write the family, too, whose models they are");
+		return err_set(
+			e, EINVAL, "models= needs family=: write the family of these models, too");
 	p->model.vendor = (enum pmu_vendor)keys[VENDOR].value;
 	d->given = true;
 	d->version = (unsigned)keys[VERSION].value;

@@ -49,7 +49,7 @@ static int parse_array(struct slice *line, struct array *a, struct err *e)
 	*a = (struct array){.first = (unsigned)first, .last = (unsigned)last, .exists = UINT64_MAX};
 	if (last - first >= ARRAY_MAX)
 		return err_set(e, EINVAL,
-			"an array of more than %d registers: divide it into several lines",
+			"the array has more than %d registers: divide it into several lines",
 			ARRAY_MAX);
 	return text_parse(
 		slice_word(line), "register's name", "NUM NAME KEY=VALUE...", a->name, PMU_NAME, e);
@@ -102,7 +102,8 @@ static int parse_array_limit(
 		return 0;
 	if (!f)
 		return err_set(e, EINVAL,
-			"of=: no line 'features' above, which says how many there are: write one");
+			"of=: there is no line 'features' above, which says how many there are: "
+			"write one");
 	a->exists = parse_of(f, of->value);
 	a->width = of->value == OF_FIXED ? f->fixed_width : f->gp_width;
 	a->each = of->value == OF_UMC ? parse_umc_each(f) : 0;
@@ -271,7 +272,8 @@ static int parse_pmc_at(
 		return rc;
 	pmc.with += k[PMC_WITH].seen;
 	if (pmu->npmcs == PMU_MAX_PMCS)
-		return err_set(e, EINVAL, "more than %d PMCs: leave some out", PMU_MAX_PMCS);
+		return err_set(
+			e, EINVAL, "there are more than %d PMCs: leave some out", PMU_MAX_PMCS);
 	pmc.addr = (uint32_t)addr;
 	p->trims[pmu->npmcs] = pmc.shared && k[PMC_OF].seen;
 	p->pmc_line[pmu->npmcs] = p->line;
@@ -400,7 +402,8 @@ static int parse_pmd_at(
 	if (rc < 0)
 		return rc;
 	if (pmu->npmds == PMU_MAX_PMDS)
-		return err_set(e, EINVAL, "more than %d PMDs: leave some out", PMU_MAX_PMDS);
+		return err_set(
+			e, EINVAL, "there are more than %d PMDs: leave some out", PMU_MAX_PMDS);
 	if (pmd.width < pmu->counter_width)
 		pmu->counter_width = pmd.width;
 	p->pmd_line[pmu->npmds] = p->line;
@@ -454,7 +457,8 @@ int parse_virtual(struct parse *p, struct slice line, struct err *e)
 
 	if (p->pmu.nvirtuals == PMU_MAX_VIRTUALS - PMU_READINGS)
 		return err_set(e, EINVAL,
-			"more than %d virtual PMDs, with those of every PMU: leave some out",
+			"there are more than %d virtual PMDs, including those of every PMU: leave "
+			"some out",
 			PMU_MAX_VIRTUALS - PMU_READINGS);
 	if (num_within(slice_word(&line), PMU_FIRST_FILE, PMU_MAX_NUM - 1, &num, e) < 0)
 		return err_prefix(e, "the register's number");

@@ -48,19 +48,23 @@ int parse_require(struct parse *p, struct slice line, struct err *e)
 	int rc = 0;
 
 	if (pmu->space != PMU_SPACE_IPF)
-		return err_set(e, EINVAL, "require: only after a line 'space ipf'");
+		return err_set(
+			e, EINVAL, "require: it needs a line 'space ipf' above: leave it out");
 	if (pmu->nrequires == PMU_MAX_REQUIRES)
-		return err_set(e, EINVAL, "more than %d lines require", PMU_MAX_REQUIRES);
+		return err_set(e, EINVAL, "there are more than %d lines require: leave some out",
+			PMU_MAX_REQUIRES);
 	while (rc == 0 && (word = slice_word(&line)).n)
 		rc = r.n < PMU_REQUIRE_PMCS
 			     ? require_parse_bits(p, word, &r, e)
-			     : err_set(e, EINVAL, "require: %d PMCs at most", PMU_REQUIRE_PMCS);
+			     : err_set(e, EINVAL,
+				       "require: it takes at most %d PMCs: leave some out",
+				       PMU_REQUIRE_PMCS);
 	if (rc < 0)
 		return rc;
 	if (!require_is_default(pmu, &r))
 		return err_set(e, EINVAL,
-			"require: a PMC must have one of these bits by default, or sets could not "
-			"begin");
+			"require: no PMC has one of these bits by default, so that no event set "
+			"could be made: set one in its default=");
 	pmu->requires[pmu->nrequires++] = r;
 	return 0;
 }

@@ -75,7 +75,7 @@ static int types_add_pmc(const struct pmu *raw, unsigned row, struct pmu *all, s
 
 	if (there < 0) {
 		if (all->npmcs == PMU_MAX_PMCS)
-			return err_set(e, ENODEV, "the CPUs' PMUs have more than %d PMCs together",
+			return err_set(e, ENODEV, "the CPUs' PMUs together have more than %d PMCs",
 				PMU_MAX_PMCS);
 		all->pmcs[all->npmcs++] = *pmc;
 		types_move_pmc(raw, all, all->npmcs - 1U);
@@ -84,7 +84,7 @@ static int types_add_pmc(const struct pmu *raw, unsigned row, struct pmu *all, s
 	to = &all->pmcs[there];
 	if (to->def != pmc->def)
 		return err_set(e, ENODEV,
-			"pmc%u has another default on some CPUs, 0x%" PRIx64 " and 0x%" PRIx64,
+			"pmc%u has different defaults on the CPUs, 0x%" PRIx64 " and 0x%" PRIx64,
 			pmc->num, to->def, pmc->def);
 	to->rsvd &= pmc->rsvd;
 	to->enable |= pmc->enable;
@@ -101,7 +101,7 @@ static int types_add_pmd(const struct pmu *raw, unsigned row, struct pmu *all, s
 
 	if (there < 0) {
 		if (all->npmds == PMU_MAX_PMDS)
-			return err_set(e, ENODEV, "the CPUs' PMUs have more than %d PMDs together",
+			return err_set(e, ENODEV, "the CPUs' PMUs together have more than %d PMDs",
 				PMU_MAX_PMDS);
 		all->pmds[all->npmds++] = *pmd;
 		types_move_pmd(raw, all, all->npmds - 1U);
@@ -140,8 +140,7 @@ static int types_add_frees(const struct pmu *raw, struct pmu *all, struct err *e
 			continue;
 		if (all->nfrees == PMU_MAX_FREES)
 			return err_set(e, ENODEV,
-				"the CPUs have more than %d registers together that count by "
-				"themselves",
+				"the CPUs together have more than %d free-running registers",
 				PMU_MAX_FREES);
 		all->frees[all->nfrees++] = raw->frees[i];
 	}

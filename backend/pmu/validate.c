@@ -15,8 +15,8 @@ static int validate_counts(const struct pmu *pmu, struct err *e)
 		pmu->nevents > PMU_MAX_EVENTS || pmu->nvirtuals > PMU_MAX_VIRTUALS ||
 		pmu->nfrees > PMU_MAX_FREES)
 		return err_set(e, EINVAL,
-			"%u PMCs, %u PMDs, %u virtual ones, %u free ones, %u events are more than "
-			"there may be: leave some out",
+			"%u PMCs, %u PMDs, %u virtual PMDs, %u free registers, %u events: one of "
+			"these numbers is above its limit: leave some out",
 			pmu->npmcs, pmu->npmds, pmu->nvirtuals, pmu->nfrees, pmu->nevents);
 	return 0;
 }

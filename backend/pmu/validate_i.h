@@ -13,7 +13,7 @@ bool validate_terminated(const char *s, size_t room);
 int validate_name_num(const char *name, unsigned num, int before, struct err *e);
 
 /* The hint in sentences about a register that is in no table. */
-#define KNOWN_HINT "write the address in the processor's manual; perfmonfs has to know it, too"
+#define KNOWN_HINT "write the address from the processor's manual, which perfmonfs has to know, too"
 
 /* Checks that @addr, which @name has, is a register of the role @want, from ROLE_COUNTER on. */
 int validate_role(

@@ -55,8 +55,8 @@ static int validate_twice(
 	uint32_t addr, const char *name, uint32_t other_addr, const char *other, struct err *e)
 {
 	return err_set(e, EINVAL,
-		"%s: %#" PRIx32 " is the register of %s (%#" PRIx32
-		"): write another address, in an array addr=N+STEP, or leave one of both out",
+		"%s: %#" PRIx32 " is also the register of %s (%#" PRIx32
+		"): write another address (in an array, addr=N+STEP), or leave one out",
 		name, addr, other, other_addr);
 }
 
@@ -116,7 +116,7 @@ static int validate_cccr(const struct pmu *pmu, const struct pmu_pmc *pmc, struc
 
 	if (pmc->escr_select != CCCR_ESCR_SELECT || pmc->ovf != CCCR_OVF)
 		return err_set(e, EINVAL,
-			"%s: a CCCR has escr=%#llx:NUM,... and ovf=%#llx: write these", pmc->name,
+			"%s: a CCCR needs escr=%#llx:NUM,... and ovf=%#llx: write these", pmc->name,
 			CCCR_ESCR_SELECT, CCCR_OVF);
 	for (unsigned i = 0; i < PMU_ESCRS; i++) {
 		uint16_t row = pmc->escr[i];
@@ -141,8 +141,8 @@ static int validate_pmc_bits(
 {
 	if ((role == ROLE_EXTRA || role == ROLE_ESCR) && (pmc->shared || pmc->enable))
 		return err_set(e, EINVAL,
-			"%s: it only selects, and has neither enable bits nor counters: write "
-			"enable=0, without shared",
+			"%s: it only selects and has neither enable bits nor counters: write "
+			"enable=0, and leave shared out",
 			pmc->name);
 	if (role == ROLE_CCCR && validate_cccr(pmu, pmc, e) < 0)
 		return -e->no;
@@ -153,8 +153,8 @@ static int validate_pmc_bits(
 					pmc->second != ESCR_T1
 			      : pmc->second != 0)
 		return err_set(e, EINVAL,
-			"%s: ESCRs, and these only, have kernel=%#llx user=%#llx "
-			"second=%#llx: correct these",
+			"%s: ESCRs, and only they, have kernel=%#llx user=%#llx second=%#llx: "
+			"correct these",
 			pmc->name, ESCR_T0_OS, ESCR_T0_USR, ESCR_T1);
 	return 0;
 }
@@ -193,24 +193,24 @@ int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 	used = (pmc->enable | pmc->kernel | pmc->user | pmc->wide) & pmc->rsvd;
 	if (used)
 		return err_set(e, EINVAL,
-			"%s: bits %#" PRIx64
-			" have a use and are reserved: clear them in reserved=, or "
-			"in enable=, kernel=, user= and wide=",
+			"%s: bits %#" PRIx64 " are both used and reserved: clear them in "
+					     "reserved=, or in enable=, kernel=, user= and wide=",
 			pmc->name, used);
 	if (pmc->node && !pmc->wide)
 		return err_set(e, EINVAL,
-			"%s: node is about the events of wide=, which is missing: write wide=BITS, "
-			"or "
-			"leave node out",
+			"%s: node needs wide=, whose events it is about: write wide=BITS, or leave "
+			"node out",
 			pmc->name);
 	if (pmc->node && (pmc->shared || pmc->scope != PMU_SCOPE_THREAD))
 		return err_set(e, EINVAL,
-			"%s: node is for a selector of one counter of each CPU: leave node out, or "
+			"%s: node is for a selector of one counter per CPU: leave out node, or "
 			"shared and scope=",
 			pmc->name);
 	if (pmc->gate > row)
 		return err_set(e, EINVAL,
-			"%s: its gate must be this PMC or one above: write its number", pmc->name);
+			"%s: its gate is neither this PMC nor one above: write the number of one "
+			"of these",
+			pmc->name);
 	used = (pmc->busy | pmc->latched) & ~pmc->rsvd;
 	if (used)
 		return err_set(e, EINVAL,
@@ -218,8 +218,8 @@ int validate_pmc(const struct pmu *pmu, unsigned row, struct err *e)
 			" of busy= or latched= must be reserved: set them in reserved=",
 			pmc->name, used);
 	if (pmc->with > row)
-		return err_set(
-			e, EINVAL, "%s: with= must be a PMC above: write its number", pmc->name);
+		return err_set(e, EINVAL, "%s: with= names no PMC above: write the number of one",
+			pmc->name);
 	if (pmc->scope >= PMU_SCOPES || pmc->scope != pmu->pmcs[pmc->gate].scope)
 		return err_set(e, EINVAL,
 			"%s: its scope= is not that of its gate: write the same in both lines",
@@ -236,8 +236,8 @@ static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 	const struct pmu_pmc *pmc = &pmu->pmcs[pmd->pmc];
 
 	if (!pmd->field)
-		return err_set(e, EINVAL, "%s: field=0: write the bits of %s that concern it",
-			pmd->name, pmc->name);
+		return err_set(
+			e, EINVAL, "%s: field= is 0: write its bits in %s", pmd->name, pmc->name);
 	if (validate_pmc(pmu, pmd->pmc, e) < 0 || validate_pmc(pmu, pmc->gate, e) < 0)
 		return 0; /* Reported as the PMC's own mistake. */
 	if (!pmu->pmcs[pmc->gate].enable)
@@ -257,8 +257,8 @@ static int validate_field(const struct pmu *pmu, unsigned row, struct err *e)
 	for (unsigned i = 0; i < row; i++)
 		if (pmu->pmds[i].pmc == pmd->pmc && pmu->pmds[i].field & pmd->field)
 			return err_set(e, EINVAL,
-				"%s: shares bits of %s with %s: write others, in an array "
-				"field=N<<STEP",
+				"%s: its field= in %s overlaps that of %s: write other bits (in an "
+				"array, field=N<<STEP)",
 				pmd->name, pmc->name, pmu->pmds[i].name);
 	return 0;
 }
@@ -277,8 +277,8 @@ static int validate_global_bit(const struct pmu *pmu, unsigned row, struct err *
 	for (unsigned i = 0; i < row; i++)
 		if (pmu->pmds[i].global == pmd->global)
 			return err_set(e, EINVAL,
-				"%s: has the global bit %d of %s: write another, in an array "
-				"global=N+STEP",
+				"%s: its global bit %d is also that of %s: write another (in an "
+				"array, global=N+STEP)",
 				pmd->name, pmd->global, pmu->pmds[i].name);
 	return 0;
 }
@@ -302,8 +302,8 @@ int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 		return rc;
 	if (pmd->num >= PMU_FIRST_VIRTUAL)
 		return err_set(e, EINVAL,
-			"%s: numbers from %d on are those of virtual PMDs: write a lower one",
-			pmd->name, PMU_FIRST_VIRTUAL);
+			"%s: numbers from %d on are for virtual PMDs: write a lower one", pmd->name,
+			PMU_FIRST_VIRTUAL);
 	if (!pmd->width || pmd->width > 64 || pmd->width < pmu->counter_width)
 		return err_set(e, EINVAL,
 			"%s: the width %u is not within %u..64: write width=, or with of= the "
@@ -312,7 +312,7 @@ int validate_pmd(const struct pmu *pmu, unsigned row, struct err *e)
 			pmd->name, pmd->width, pmu->counter_width ? pmu->counter_width : 1U);
 	if (pmd->buffer && (pmd->width != 64 || pmd->wmask != UINT64_MAX || pmd->global >= 0))
 		return err_set(e, EINVAL,
-			"%s: a buffer has a width of 64 bits, all of them in wmask=, and no "
+			"%s: a buffer needs a width of 64 bits, all of them in wmask=, and no "
 			"global=: correct these, or leave buffer out",
 			pmd->name);
 	if (!pmd->wmask || pmd->wmask & (pmd->wmask + 1) || pmd->wmask & ~pmu_low_bits(pmd->width))

@@ -37,11 +37,11 @@ int validate_name_num(const char *name, unsigned num, int before, struct err *e)
 			num);
 	if ((int)num <= before)
 		return err_set(e, EINVAL,
-			"%s: number %u does not rise after %d of the register before: write the "
-			"lines in the order of their numbers",
+			"%s: its number %u is not above the previous one, %d: write the lines in "
+			"the order of their numbers",
 			name, num, before);
 	if (num >= PMU_MAX_NUM)
-		return err_set(e, EINVAL, "%s: number %u is not below %d: write a lower one", name,
-			num, PMU_MAX_NUM);
+		return err_set(e, EINVAL, "%s: its number %u is not below %d: write a lower one",
+			name, num, PMU_MAX_NUM);
 	return 0;
 }

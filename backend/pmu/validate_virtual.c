@@ -37,7 +37,7 @@ int validate_virtual(const struct pmu *pmu, unsigned row, struct err *e)
 			v->name, PMU_FIRST_FILE);
 	if (file && (!validate_terminated(v->path, PMU_PATH) || !validate_is_path(v->path)))
 		return err_set(e, EINVAL,
-			"%s: file= takes a path from / on, of plain characters without blanks",
+			"%s: file= takes an absolute path of plain characters without blanks",
 			v->name);
 	return 0;
 }
@@ -50,8 +50,8 @@ static int validate_refuse_unit(const struct pmu_free *f, unsigned units, struct
 	for (unsigned i = 0; i < PMU_UNITS; i++)
 		if (units & 1u << i)
 			text_printf(&all, "%sunit=%s", all.n ? " or " : "", known_units[i]);
-	return err_set(e, EINVAL, "%s: %#" PRIx32 " has another unit: write %s", f->name, f->addr,
-		text_ok(&all) ? all.p : "it");
+	return err_set(e, EINVAL, "%s: its unit is not that of %#" PRIx32 ": write %s", f->name,
+		f->addr, text_ok(&all) ? all.p : "it");
 }
 
 static int validate_free_known(const struct pmu_free *f, struct err *e)
@@ -68,7 +68,7 @@ static int validate_free_known(const struct pmu_free *f, struct err *e)
 	if (bits & ~known->bits)
 		return err_set(e, EINVAL,
 			"%s: bits %#" PRIx64 " of %#" PRIx32
-			" are not of its value: choose shift= and width= within %#" PRIx64,
+			" are outside its value: choose shift= and width= within %#" PRIx64,
 			f->name, bits & ~known->bits, f->addr, known->bits);
 	return 0;
 }
@@ -88,7 +88,7 @@ int validate_free(const struct pmu *pmu, unsigned row, struct err *e)
 			e, EINVAL, "%s: width=0: write the bits of the value, 1 to 64", f->name);
 	if (f->shift + f->width > 64)
 		return err_set(e, EINVAL,
-			"%s: bits %u to %u are not within a register of 64 bits: write a lower "
+			"%s: bits %u to %u do not fit in a register of 64 bits: write a lower "
 			"shift= or width=",
 			f->name, f->shift, f->shift + f->width - 1);
 	if (pmu->space != PMU_SPACE_MSR)
@@ -97,8 +97,8 @@ int validate_free(const struct pmu *pmu, unsigned row, struct err *e)
 	for (unsigned i = 0; i < row; i++)
 		if (pmu->frees[i].addr == f->addr || !strcmp(pmu->frees[i].name, f->name))
 			return err_set(e, EINVAL,
-				"%s: the line of %s above has this name or %#" PRIx32
-				": write others, or leave the line out",
+				"%s: %s above has the same name or address %#" PRIx32
+				": change them, or leave the line out",
 				f->name, pmu->frees[i].name, f->addr);
 	return validate_free_known(f, e);
 }

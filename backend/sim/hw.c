@@ -42,7 +42,7 @@ static const struct pmu_model *hw_find_model(const char *name, struct err *e)
 		if (!strcmp(m->sim.name, name))
 			return m;
 	err_set(e, ENOENT,
-		"there is no CPU model '%.40s' (ENOENT); choose one that perfmonfs --help lists",
+		"there is no CPU model '%.40s' (ENOENT): choose one that perfmonfs --help lists",
 		name);
 	return NULL;
 }

@@ -58,8 +58,10 @@ static int knobs_parse_range(struct slice s, uint32_t max, struct hw_range *r, s
 	if (rc < 0)
 		return rc;
 	if (lo > hi)
-		return err_set(
-			e, EINVAL, "a range from %" PRIu64 " down to %" PRIu64 " (EINVAL)", lo, hi);
+		return err_set(e, EINVAL,
+			"'%" PRIu64 "-%" PRIu64
+			"' runs backwards (EINVAL): write the lower number first",
+			lo, hi);
 	*r = (struct hw_range){(uint32_t)lo, (uint32_t)hi};
 	return 0;
 }
@@ -197,7 +199,7 @@ static int knobs_poke_store(struct hw *hw, struct slice s, struct err *e)
 static void knobs_poke_show(struct hw *hw, struct text *out)
 {
 	(void)hw;
-	text_printf(out, "write 'CPU ADDR VALUE' to set a register as another owner would\n");
+	text_printf(out, "write 'CPU ADDR VALUE' to set a register as another program would\n");
 }
 
 static const struct {
@@ -229,7 +231,8 @@ int hw_knob_store(struct hw *hw, const char *knob, struct slice text, struct err
 	if (slice_text(&text, false))
 		rc = knobs[k].store(hw, slice_trim(text), e);
 	else
-		rc = err_set(e, EINVAL, "control characters in the text (EINVAL); write one line");
+		rc = err_set(e, EINVAL,
+			"the text has control characters (EINVAL): write one line of plain text");
 	return rc < 0 ? err_prefix(e, "sim/%s", knob) : 0;
 }
 

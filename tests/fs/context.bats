@@ -41,7 +41,7 @@ USER=0x4100c0
 	ctl start
 	new b
 	put ok "$C/pmc/22" 0x4000c4
-	refused EBUSY "load cpu=2" "CPU 1 of this one has it"
+	refused EBUSY "load cpu=2" "CPU 1 already uses it"
 	[[ $(sed -n 's/^3 //p' "$MNT/cpus") == *"the context on CPU 1, which shares UNC_"* ]]
 	advance 1000000
 	holds "$a/pmd/21" 500000

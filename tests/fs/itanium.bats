@@ -39,9 +39,9 @@ setup() {
 	[[ $output == *intel_v4* && $output != *itanium* ]]
 	serve_msrsim --model=intel_v4
 	run -1 bounded perfmonfs -f --backend=msr "--dev=$CPU" --pmu=itanium2 "$MNT"
-	[[ $output == *"do not have its registers"* ]]
+	[[ $output == *"lack its registers"* ]]
 	run -1 bounded perfmonfs -f --backend=sim --pmu=itanium2 "$MNT"
-	[[ $output == *"do not have its registers"* ]]
+	[[ $output == *"lack its registers"* ]]
 	run -1 bounded perfmonfs -f --backend=sim:itanium2 --pmu=intel_arch_v4 "$MNT"
-	[[ $output == *"do not have its registers"* ]]
+	[[ $output == *"lack its registers"* ]]
 }

@@ -117,7 +117,7 @@ where_namespaces_end() {
 	for args in "-e page-faults:k true" "-a true"; do
 		# shellcheck disable=SC2086
 		run user pfm stat $args
-		[ "$status" = 0 ] || [[ $output == *"kernel.perf_event_paranoid of at most "[01]*"sysctl kernel.perf_event_paranoid="[01]* ]]
+		[ "$status" = 0 ] || [[ $output == *"kernel.perf_event_paranoid at most "[01]*"sysctl kernel.perf_event_paranoid="[01]* ]]
 	done
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
 		run -125 user pfm stat -e context-switches true

@@ -727,7 +727,7 @@ TEST(poke)
 	assert_int_equal(knob(hw, "offline", "1"), 0);
 	assert_int_equal(knob(hw, "poke", "1 0x186 0"), -ENXIO);
 	assert_shows(
-		hw, "poke", "write 'CPU ADDR VALUE' to set a register as another owner would\n");
+		hw, "poke", "write 'CPU ADDR VALUE' to set a register as another program would\n");
 }
 
 TEST(advance_knob)

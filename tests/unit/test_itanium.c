@@ -135,7 +135,7 @@ TEST(spaces)
 
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(sim_backend_ops.open(&wrong[i], &be, &why), -EINVAL);
-		assert_non_null(strstr(why.text, "do not have its registers"));
+		assert_non_null(strstr(why.text, "lack its registers"));
 	}
 	assert_int_equal(pmu_validate(&pmu, &why), 0);
 	pmu.space = PMU_SPACE_MSR;

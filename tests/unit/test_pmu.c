@@ -773,20 +773,20 @@ TEST(validate_aliases)
 	assert_non_null(strstr(why.text, "another address"));
 	pmu.pmds[0].addr = pmu.pmds[0].waddr = 0x4c2;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "PMC1: 0xc2 is the register of PMC0 (0x4c2)"));
+	assert_non_null(strstr(why.text, "PMC1: 0xc2 is also the register of PMC0 (0x4c2)"));
 	pmu = named("amd64_ext");
 	pmu.pmcs[5].addr = 0xc0010003;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010003 is the register of PERFSEL3 (0xc0010206)"));
+	assert_non_null(strstr(why.text, "0xc0010003 is also the register of PERFSEL3 (0xc0010206)"));
 	pmu = named("amd64_ext");
 	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010005 is the register of PERFCTR1 (0xc0010203)"));
+	assert_non_null(strstr(why.text, "0xc0010005 is also the register of PERFCTR1 (0xc0010203)"));
 	/* A selector whose events have one owner in a package, and a register that is only read. */
 	pmu = named("k8");
 	pmu.pmcs[3].addr = 0xc0010204;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010204 is the register of PERFSEL2 (0xc0010002)"));
+	assert_non_null(strstr(why.text, "0xc0010204 is also the register of PERFSEL2 (0xc0010002)"));
 	for (uint32_t addr = 0xc0010000; addr <= 0xc0010210; addr++) {
 		pmu = named("k8");
 		pmu.frees[pmu.nfrees++] = (struct pmu_free){.name = "f", .addr = addr, .width = 1};
@@ -994,11 +994,11 @@ static const struct {
 		-EINVAL, "from 8 PMCs at most"},
 	{HEAD "pmc 0 S addr=0x186 default=0 reserved=0xffffffff00380000 enable=0x400000 "
 	      "kernel=0x20000 user=0x100000\n" PMD0,
-		-EINVAL, "bits 0x100000 have a use and are reserved"},
+		-EINVAL, "bits 0x100000 are both used and reserved"},
 	{HEAD PMD0, -EINVAL, "line 3: pmc=0"},
 	{HEAD PMC0 "pmd 0 C addr=0xc1 width=65 wmask=1 pmc=0\n", -ERANGE, "line 4"},
 	{HEAD PMC0 "pmd 0 C addr=0xc1 width=40 wmask=1 pmc=0 global=64\n", -ERANGE, "line 4"},
-	{HEAD PMC0 PMC0 PMD0, -EINVAL, "does not rise"},
+	{HEAD PMC0 PMC0 PMD0, -EINVAL, "is not above"},
 	{HEAD PMC0, -EINVAL, "line 1: there is no PMD"},
 	{HEAD PMC0 "pmd 256 C addr=0xc1 width=40 wmask=0xff pmc=0\n", -EINVAL, "virtual"},
 	{HEAD "virtual\n", -EINVAL, "line 3"},
@@ -1010,14 +1010,14 @@ static const struct {
 	{HEAD "virtual 272 f path=/x\n", -EINVAL, "file=PATH"},
 	{HEAD "virtual 272 f file=/x y\n", -EINVAL, "nothing may follow"},
 	{HEAD "virtual 272 f file=/" HUNDRED HUNDRED "\n", -EINVAL, "longer than 127"},
-	{HEAD PMC0 PMD0 "virtual 272 f file=x\n", -EINVAL, "a path from / on"},
+	{HEAD PMC0 PMD0 "virtual 272 f file=x\n", -EINVAL, "an absolute path"},
 	{HEAD PMC0 PMD0 "virtual 256 clock file=/x\n", -ERANGE, "give 272 or more"},
 	{HEAD PMC0 PMD0 "virtual 271 f file=/x\n", -ERANGE, "give 272 or more"},
-	{HEAD PMC0 PMD0 "virtual 272 f file=/x\nvirtual 272 g file=/y\n", -EINVAL, "rise"},
+	{HEAD PMC0 PMD0 "virtual 272 f file=/x\nvirtual 272 g file=/y\n", -EINVAL, "not above"},
 	{HEAD "detect version=1\n", -EINVAL, "vendor= is missing"},
 	{HEAD "detect vendor=via version=1\n", -EINVAL, "not one of intel, amd"},
 	{HEAD "detect vendor=amd version=256\n", -ERANGE, "line 3"},
-	{HEAD "detect vendor=amd version=1 models=3\n", -EINVAL, "without family="},
+	{HEAD "detect vendor=amd version=1 models=3\n", -EINVAL, "needs family="},
 	{HEAD "detect vendor=amd version=1 bare=1\n", -EINVAL, "no value"},
 	{HEAD "detect vendor=amd version=1 family=\n", -EINVAL, "empty"},
 	{HEAD "detect vendor=amd version=1 family=5-3\n", -EINVAL, "backwards"},
@@ -1037,7 +1037,7 @@ static const struct {
 	{HEAD IPF_PMC8 "require 8:4\n", -EINVAL, "not reserved, from 0x3"},
 	{HEAD IPF_PMC8 "require 8:0\n", -EINVAL, "not reserved"},
 	{HEAD IPF_PMC8 "require 8:2\n", -EINVAL, "by default"},
-	{HEAD IPF_PMC8 "require 8:1 8:1 8:1 8:1\n", -EINVAL, "3 PMCs at most"},
+	{HEAD IPF_PMC8 "require 8:1 8:1 8:1 8:1\n", -EINVAL, "at most 3 PMCs"},
 	{HEAD IPF_PMC8 R R R R R, -EINVAL, "more than 4 lines"},
 	{HEAD "constraint\n", -EINVAL, "PMCS EVENT"},
 	{HEAD "constraint 0\n", -EINVAL, "PMCS EVENT"},

@@ -285,20 +285,20 @@ TEST(validation)
 		{"free x addr=0x11 width=64 unit=ticks scope=thread", "not known as a register"},
 		{"free x addr=0x1a0 width=64 unit=ticks scope=thread", "not known as a register"},
 		{"free x addr=0xc1 width=48 unit=events scope=thread", "not known as a register"},
-		{"free x addr=0x611 width=32 unit=ticks scope=package", "another unit"},
-		{"free x addr=0x611 width=33 unit=rapl scope=package", "not of its value"},
-		{"free x addr=0x19c width=7 unit=degrees scope=core", "not of its value"},
-		{"free x addr=0x10 width=64 shift=1 unit=ticks scope=thread", "not within"},
+		{"free x addr=0x611 width=32 unit=ticks scope=package", "its unit is not"},
+		{"free x addr=0x611 width=33 unit=rapl scope=package", "outside its value"},
+		{"free x addr=0x19c width=7 unit=degrees scope=core", "outside its value"},
+		{"free x addr=0x10 width=64 shift=1 unit=ticks scope=thread", "do not fit"},
 		{"free x addr=0x10 width=0 unit=ticks scope=thread", "1 to 64"},
 		{"free x addr=0x10 width=64 unit=joules scope=thread", "joules"},
 		{"free x addr=0x10 width=64 unit=ticks", "scope"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread bare", "bare"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread\n"
 		 "free y addr=0x10 width=64 unit=ticks scope=thread",
-			"above has this name"},
+			"above has the same name"},
 		{"free x addr=0x10 width=64 unit=ticks scope=thread\n"
 		 "free x addr=0xe8 width=64 unit=ticks scope=thread",
-			"above has this name"},
+			"above has the same name"},
 	};
 	const struct pmu_model *m = pmu_model_at(0);
 	char text[8192];
