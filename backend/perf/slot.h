@@ -48,7 +48,7 @@ struct perf_slot {
 	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
 	 * as the next event will have it. */
 	uint64_t period, next_period;
-	uint64_t interrupted; /* Of a clock at user level: the periods of all its interrupts. */
+	uint64_t interrupted; /* The periods of all interrupts of a clock at user level. */
 	uint64_t enabled; /* The group's enabled time when the member was opened, ns. */
 	/* Nanoseconds, at most, that the event was enabled but off the PMU because it was opened
 	 * while the group ran. */

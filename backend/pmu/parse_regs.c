@@ -146,8 +146,8 @@ int parse_global(struct parse *p, struct slice line, struct err *e)
 		return rc;
 	if (!keys[CTRL].value)
 		return err_set(e, EINVAL,
-			"ctrl=0 is no register: write the address of the global control, or leave "
-			"the line out");
+			"ctrl=0 is not a register: write the address of the global control, or "
+			"leave the line out");
 	p->pmu.global_ctrl = (uint32_t)keys[CTRL].value;
 	p->pmu.inuse = (uint32_t)keys[INUSE].value;
 	p->pmu.status = (uint32_t)keys[STATUS].value;

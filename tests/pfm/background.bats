@@ -58,7 +58,7 @@ with_job() {
 	[[ $output == *"--background is for CPUs"* ]]
 	for option in --mux --rerun --repeat=2; do
 		run -125 bounded pfm stat -m "$MNT" --background -C 1 $option -- true
-		[[ $output == *"--background has gaps"* ]]
+		[[ $output == *"--background leaves gaps"* ]]
 	done
 	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm stat -m "$MNT" --background -C 1 -- true
 	[[ $output == *"background"*"sys_group"* ]]

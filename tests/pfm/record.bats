@@ -273,7 +273,7 @@ line_of() {
 	! grep -q $'\033' source
 	rm own.c && mkfifo own.c
 	bounded pfm annotate -i recorded >source
-	grep -q '^# the source cannot be read: it is no regular file$' source
+	grep -q '^# the source cannot be read: it is not a regular file$' source
 	grep -qE '^ *[0-9.]+% +[0-9]+ +[0-9]+$' source
 	rm own.c
 	pfm annotate -i recorded | grep -q '^# the source cannot be read: ENOENT'

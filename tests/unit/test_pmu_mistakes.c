@@ -58,7 +58,7 @@ static const struct {
 	{HEAD "global ctrl=0x1d9\n" PMC0 PMD0,
 		"3: global: 0x1d9 is not known as a PMU's global control: write the address from "
 		"the processor's manual, which perfmonfs has to know, too\n"},
-	{HEAD "global ctrl=0\n" PMC0 PMD0, "3: ctrl=0 is no register: write the address of the "
+	{HEAD "global ctrl=0\n" PMC0 PMD0, "3: ctrl=0 is not a register: write the address of the "
 					   "global control, or leave the line out\n"},
 	{HEAD "global ctrl=0x38f status=0x38e\n" PMC0 PMD0,
 		"3: global: status= and clear= come together: write both, or neither\n"},

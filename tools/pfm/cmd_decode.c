@@ -168,8 +168,8 @@ static int decode_parse(const char *text, uint64_t *v, struct err *e)
 	if (value.n || (*text | 0x20) < 'a' || (*text | 0x20) > 'z')
 		return -e->no;
 	return err_set(e, EINVAL,
-		"%.60s is no value, such as 0x4300c0: `pfm encode %.60s` gives an event's value, "
-		"and pfm decode finds the event again",
+		"%.60s is not a value, such as 0x4300c0: `pfm encode %.60s` gives an event's "
+		"value, and pfm decode finds the event again",
 		text, text);
 }
 

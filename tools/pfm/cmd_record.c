@@ -224,8 +224,8 @@ static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu
 		return -e->no;
 	if (plan->event.umc)
 		return err_set(e, EOPNOTSUPP,
-			"%s: memory controllers count for all CPUs, which tells nothing of one: "
-			"count it, with pfm stat",
+			"%s cannot be sampled, as memory controllers count for all CPUs of a "
+			"package: use pfm stat",
 			plan->event.name);
 	if (assign_events(
 		    pmu, &plan->event, 1, machine_free_counters(t, pmu), &place, &conflict, e) < 0)

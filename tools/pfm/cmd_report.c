@@ -113,7 +113,7 @@ static int report_set_tree(struct report_options *o, const char *order, struct e
 	o->tree_options.callers = order && strcmp(order, "callers") == 0;
 	if (!order || o->tree_options.callers || strcmp(order, "callees") == 0)
 		return 0;
-	return err_set(e, EINVAL, "--tree: '%s' is none of callees, callers", order);
+	return err_set(e, EINVAL, "--tree: '%s' is not an order: give callees or callers", order);
 }
 
 static int report_set_limit(struct report_options *o, const char *text, struct err *e)
@@ -122,7 +122,8 @@ static int report_set_limit(struct report_options *o, const char *text, struct e
 
 	o->at_least = strtod(text, &end);
 	if (end == text || *end || !(o->at_least >= 0 && o->at_least <= 100))
-		return err_set(e, EINVAL, "--percent-limit: '%s' is no number of 0 to 100", text);
+		return err_set(
+			e, EINVAL, "--percent-limit: '%s' is not a number from 0 to 100", text);
 	return 0;
 }
 

@@ -83,7 +83,8 @@ static int event_file_code(const struct pfm_pmu *pmu, struct slice word, struct 
 	int rc = event_code_parse(word, &c, e);
 
 	if (rc == 1)
-		return err_set(e, EINVAL, "'%.*s' is no code: write NAME CODE COUNTERS DESCRIPTION",
+		return err_set(e, EINVAL,
+			"'%.*s' is not a code: write NAME CODE COUNTERS DESCRIPTION",
 			SLICE_ARG(word));
 	if (rc == 0)
 		rc = event_parse_counters(pmu, counters, row, e);
@@ -135,7 +136,7 @@ static int event_file_event(
 
 	if (!event_is_name(name))
 		return err_set(e, EINVAL,
-			"'%.*s' is no name: it has letters, digits, and _ . : - up to %d bytes",
+			"'%.*s' is not a name: write at most %d letters, digits, and _ . : -",
 			SLICE_ARG(name), EVENT_NAME - 1);
 	if (event_file_has(f, name))
 		return err_set(e, EINVAL, "%.*s is described twice", SLICE_ARG(name));
@@ -178,7 +179,7 @@ static int event_file_vendor(struct event_file *f, struct slice word, bool *amd,
 	*amd = slice_is(word, "amd");
 	if (!*amd && !slice_is(word, "intel"))
 		return err_set(
-			e, EINVAL, "'%.*s' is no vendor: write intel or amd", SLICE_ARG(word));
+			e, EINVAL, "'%.*s' is not a vendor: write intel or amd", SLICE_ARG(word));
 	/* A file of another vendor's CPUs adds nothing. */
 	f->named = true;
 	f->foreign = !event_same_vendor(f->pmu->cpu.encoding, *amd);
@@ -218,8 +219,8 @@ static int event_file_also(struct event_file *f, struct slice line, struct err *
 	bool is = f->pmu->cpu.family < 0;
 
 	if (!event_is_name(name) || memchr(name.p, ':', name.n))
-		return err_set(
-			e, EINVAL, "'%.*s' is no name of a PMU: write also NAME", SLICE_ARG(name));
+		return err_set(e, EINVAL, "'%.*s' is not the name of a PMU: write also NAME",
+			SLICE_ARG(name));
 	if (f->pmu->events.n > f->first)
 		return err_set(e, EINVAL, "write also NAME before the first event");
 	line = slice_trim(line);

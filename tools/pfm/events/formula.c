@@ -65,7 +65,7 @@ static int formula_number(struct formula_parser *p)
 		scale *= 10;
 	}
 	if (n < word.n && formula_in_name(word.p[n]))
-		return err_set(p->e, EINVAL, "'%.*s' begins with a digit, but is no number",
+		return err_set(p->e, EINVAL, "'%.*s' begins with a digit, but is not a number",
 			SLICE_ARG(word));
 	formula_skip(p, n);
 	return formula_push(p, (struct formula_step){.kind = FORMULA_NUMBER,
@@ -85,7 +85,7 @@ static int formula_name(struct formula_parser *p)
 	i = p->index(p->arg, name);
 	if (i < 0)
 		return err_set(p->e, EINVAL,
-			"'%.*s' is no event of the group; an operator has blanks around it",
+			"'%.*s' is not an event of the group: put blanks around operators",
 			SLICE_ARG(name));
 	return formula_push(p, (struct formula_step){.kind = FORMULA_VALUE, .index = (unsigned)i});
 }

@@ -254,7 +254,8 @@ static void annotate_write_file(
 		annotate_check_age(a, r, take_fd(&fd));
 	else
 		fprintf(a->out, "# the source cannot be read: %s\n",
-			fd == -EINVAL ? "it is no regular file" : err_name(fd < 0 ? -fd : ENOMEM));
+			fd == -EINVAL ? "it is not a regular file"
+				      : err_name(fd < 0 ? -fd : ENOMEM));
 	fputs("#\n#  share   overflows    line  source\n", a->out);
 	if (in)
 		last = annotate_write_source(a, f, in);

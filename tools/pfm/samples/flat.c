@@ -65,7 +65,7 @@ int flat_parse_keys(struct flat_keys *keys, const char *list, struct err *e)
 
 		if (k < 0)
 			return err_set(e, EINVAL,
-				"--sort: '%.*s' is none of command, pid, tid, cpu, object, "
+				"--sort: '%.*s' is not a key: give command, pid, tid, cpu, object, "
 				"function, line",
 				SLICE_ARG(word));
 		if (flat_has_key(keys, (enum flat_key)k))

@@ -37,7 +37,7 @@ static int symbols_open_file(const char *path, struct err *e)
 	int fd = regular_open(path);
 
 	if (fd == -EINVAL)
-		return err_set(e, EINVAL, "%s is no regular file", path);
+		return err_set(e, EINVAL, "%s is not a regular file", path);
 	return fd < 0 ? err_set(e, -fd, "%s: %s", path, err_name(-fd)) : fd;
 }
 
@@ -92,7 +92,7 @@ static int symbols_load(struct symbols *s, const struct object *o, struct err *e
 	dwfl_report_end(s->dwfl, NULL, NULL);
 	s->elf = s->module ? dwfl_module_getelf(s->module, &bias) : NULL;
 	if (!s->elf)
-		return err_set(e, ENOEXEC, "%s is no ELF file", o->path);
+		return err_set(e, ENOEXEC, "%s is not an ELF file", o->path);
 	s->lines = debug_info_new(s->module);
 	return symbols_check_id(s->module, o, e);
 }

@@ -125,7 +125,7 @@ static int reading_parse_line(struct reading_file *f, struct slice line, struct 
 		}
 	}
 	return err_set(
-		e, EPROTO, "%s: '%.*s' is no line of this interface", f->path, SLICE_ARG(line));
+		e, EPROTO, "%s: '%.*s' is not a line of this interface", f->path, SLICE_ARG(line));
 }
 
 static int reading_add_file(struct reading_file *f, int dir, struct err *e)

@@ -316,14 +316,14 @@ static int stat_options_check_again(const struct stat_options *o, struct err *e)
 	if (!o->command && !o->compare)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
 	if (o->interval_ns)
-		return err_set(e, EINVAL, "-I: not with -r, --rerun or --compare");
+		return err_set(e, EINVAL, "-I does not go with -r, --rerun or --compare");
 	if (o->compare && o->aggregate != AGGREGATE_ALL)
 		return err_set(
-			e, EINVAL, "--compare compares sums: not with --no-aggr and --per-...");
+			e, EINVAL, "--compare compares sums: leave out --no-aggr and --per-...");
 	if (o->aggregate == AGGREGATE_THREAD && o->where.kind == PLACE_COMMAND)
 		return err_set(e, EINVAL,
-			"--per-thread: each run of a command has other threads: not with -r or "
-			"--rerun");
+			"--per-thread does not go with -r or --rerun, as each run has other "
+			"threads");
 	return 0;
 }
 
@@ -351,8 +351,8 @@ static int stat_options_check_gaps(const struct stat_options *o, struct err *e)
 			"--regions");
 	if (o->mux || o->rerun || o->nruns > 1)
 		return err_set(e, EINVAL,
-			"%s has gaps, so that its counts are no estimates and no "
-			"statistics: not with --mux, --rerun, -r and --compare",
+			"%s leaves gaps in the counts: leave it out, or leave out --mux, --rerun, "
+			"-r and --compare",
 			o->gaps ? "--gaps" : "--background");
 	return 0;
 }

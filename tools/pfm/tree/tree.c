@@ -134,8 +134,8 @@ void tree_tell(const struct tree *t, const char *command, const char *instead)
 			t->reason.text, instead);
 	if (tree_surprises(t))
 		fprintf(stderr,
-			"pfm %s: %s simulates a PMU: its numbers are none of this machine; umount "
-			"it, or name another mount with --mount\n",
+			"pfm %s: %s simulates a PMU: its numbers say nothing about this machine; "
+			"umount it, or name another mount with --mount\n",
 			command, t->found);
 }
 
