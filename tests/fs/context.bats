@@ -195,7 +195,7 @@ True True b''
 True 1 b'7\n' b'\n'
 True b'not loaded' b'' b''
 True 10 b'load cpu=1\n'
-True b'write one' [True, True]
+True b'the text ' [True, True]
 19"
 }
 
