@@ -498,7 +498,7 @@ static bool perf_interrupt_of(
 	if (!s && r->kind != INTERRUPT_DROPPED && r->kind != INTERRUPT_THROTTLED)
 		return false;
 	if (s && r->kind == INTERRUPT_OVERFLOW)
-		slot_interrupt(s);
+		slot_interrupt(s, r->time);
 	in->kind = perf_is_evicted(c, s, r) ? INTERRUPT_EVICTED : r->kind;
 	in->addr = PERFCNT_ADDR + n;
 	in->dropped = r->dropped;

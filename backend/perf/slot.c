@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/nsec.h"
 
 /* The result of read() of an inherited event, with the read_format of event.c. */
 struct slot_reading {
@@ -87,14 +90,14 @@ static int slot_process_count(
 static int slot_event_count(
 	const struct perf_cpu *pc, struct perf_slot *s, uint64_t *count, struct err *e)
 {
-	if (perfsel_user_clock(s->open)) {
+	int rc = pc->group->process        ? slot_process_count(pc, s, count, e)
+		 : pc->group->conf.inherit ? slot_inherited_count(pc, s, count, e)
+					   : slot_member_count(pc, s, count, e);
+
+	/* The kernel was asked nevertheless, as it may have dropped the event. */
+	if (rc == 0 && perfsel_user_clock(s->open))
 		*count = s->interrupted;
-		return 0;
-	}
-	if (pc->group->process)
-		return slot_process_count(pc, s, count, e);
-	return pc->group->conf.inherit ? slot_inherited_count(pc, s, count, e)
-				       : slot_member_count(pc, s, count, e);
+	return rc;
 }
 
 static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err *e)
@@ -105,6 +108,8 @@ static int slot_start(const struct perf_cpu *pc, struct perf_slot *s, struct err
 		return 0;
 	rc = slot_event_count(pc, s, &s->count, e);
 	s->running = rc == 0;
+	if (perfsel_user_clock(s->open))
+		s->started = nsec_now(CLOCK_MONOTONIC);
 	return rc;
 }
 
@@ -187,7 +192,7 @@ static void slot_retire(const struct perf_cpu *pc, struct perf_slot *s)
 {
 	const struct group_member m = {.fd = s->fd, .sel = s->open, .id = s->id};
 
-	if (s->fd >= 0 && !s->period && group_park(pc->group, &m))
+	if (s->fd >= 0 && !s->period && !perfsel_user_clock(s->open) && group_park(pc->group, &m))
 		s->fd = -1;
 	slot_close(s);
 }
@@ -260,10 +265,11 @@ int slot_select(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel, st
 	return rc;
 }
 
-void slot_interrupt(struct perf_slot *s)
+void slot_interrupt(struct perf_slot *s, uint64_t time)
 {
-	/* An interrupt whose record is read after the slot has stopped is not counted. */
-	if (s->running)
+	/* An interrupt whose record is read after the slot has stopped is not counted, even if it
+	 * has been started again. */
+	if (s->running && time >= s->started)
 		s->interrupted += s->period;
 }
 

@@ -48,7 +48,9 @@ struct perf_slot {
 	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
 	 * as the next event will have it. */
 	uint64_t period, next_period;
-	uint64_t interrupted; /* The periods of all interrupts of a clock at user level. */
+	/* A clock at user level: the periods of all its interrupts, and when it started last
+	 * (CLOCK_MONOTONIC). */
+	uint64_t interrupted, started;
 	uint64_t enabled; /* The group's enabled time when the member was opened, ns. */
 	/* Nanoseconds, at most, that the event was enabled but off the PMU because it was opened
 	 * while the group ran. */
@@ -78,8 +80,8 @@ void slot_resume(const struct perf_cpu *pc, struct perf_slot *s);
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
 	uint64_t left, uint64_t period, struct err *e);
 
-/* Takes in an interrupt of the slot's event. */
-void slot_interrupt(struct perf_slot *s);
+/* Takes in an interrupt of the slot's event at @time, CLOCK_MONOTONIC. */
+void slot_interrupt(struct perf_slot *s, uint64_t time);
 
 /* The counter's value when its event's count was @count. */
 uint64_t slot_value_at(const struct perf_slot *s, uint64_t count);

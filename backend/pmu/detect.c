@@ -131,8 +131,8 @@ bool pmu_detected_same(const struct pmu_detected *a, const struct pmu_detected *
 	return a->model == b->model && f->version == g->version && f->gp == g->gp &&
 	       f->gp_map == g->gp_map && f->gp_width == g->gp_width && f->fixed == g->fixed &&
 	       f->fixed_width == g->fixed_width && f->full_width == g->full_width &&
-	       f->core == g->core && f->l3 == g->l3 && f->df == g->df && f->umc == g->umc &&
-	       f->umcs == g->umcs;
+	       f->core == g->core && f->no_events == g->no_events && f->l3 == g->l3 &&
+	       f->df == g->df && f->umc == g->umc && f->umcs == g->umcs;
 }
 
 int pmu_describe(const struct pmu_detected *d, struct pmu *out, struct err *e)

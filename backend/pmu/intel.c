@@ -131,6 +131,7 @@ int intel_features(const struct pmu_cpu *cpu, const struct pmu_identity *id,
 		.version = leaf[EAX] & 0xff,
 		.gp = leaf[EAX] >> 8 & 0xff,
 		.gp_width = leaf[EAX] >> 16 & 0xff,
+		.no_events = leaf[EBX] | ~(uint32_t)pmu_low_bits(leaf[EAX] >> 24),
 	};
 	if (!out->version)
 		return 0;

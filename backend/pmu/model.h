@@ -33,6 +33,7 @@ struct pmu_features {
 	uint32_t fixed;       /* One bit per fixed counter. This and the next two are Intel's. */
 	unsigned fixed_width; /* Bits. */
 	bool full_width;      /* Counters can be written completely, through an alias. */
+	uint32_t no_events;   /* Intel: one bit per architectural event that the CPU lacks. */
 	uint32_t core;        /* CPUID.1AH:EAX of an actual CPU, see struct pmu. */
 	/* AMD: counters of the last-level cache, data fabric and memory controllers. */
 	unsigned l3, df, umc;
@@ -118,8 +119,9 @@ int pmu_build(
 int pmu_parse_model(struct slice text, const struct pmu_features *f, struct pmu *pmu,
 	struct pmu_model *model, struct err *e);
 
-/* Adds the architectural events of the processors in the line "detect" to @pmu, which has none. */
-void pmu_add_arch_events(const struct pmu_model *m, struct pmu *pmu);
+/* Adds the architectural events of the processors in the line "detect" to @pmu, which has none.
+ * Bits of @lacks are those of pmu_features.no_events. */
+void pmu_add_arch_events(const struct pmu_model *m, uint32_t lacks, struct pmu *pmu);
 
 /* Reports each mistake of a description to @tell, but only the first one in an array of registers,
  * and returns the number of mistakes. Mistakes that follow from a mistake in another line are not

@@ -204,7 +204,7 @@ static void parse_lines(struct parse *p, struct slice text, struct mistakes *m)
 	if (parse_goes_on(m) && parse_check_processor(p, &at, &e) < 0)
 		parse_mistake(m, at, &e);
 	parse_trim(p);
-	pmu_add_arch_events(&p->model, &p->pmu);
+	pmu_add_arch_events(&p->model, p->features ? p->features->no_events : 0, &p->pmu);
 	p->model.space = p->pmu.space;
 	memcpy(p->model.name, p->pmu.name, PMU_NAME);
 	memcpy(p->model.title, p->pmu.model, PMU_MODEL);

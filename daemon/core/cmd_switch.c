@@ -19,6 +19,7 @@ int switch_sets(struct core_run *run, struct evtset *to, struct err *e)
 	struct program pg = {0};
 	pmu_rows known = 0;
 	struct err failed;
+	int rc;
 
 	freeze_counters(run, 0, &failed);
 	if (failed.no)
@@ -35,7 +36,11 @@ int switch_sets(struct core_run *run, struct evtset *to, struct err *e)
 			known |= ROW(d);
 	}
 	switch_activate(ctx, to);
-	return switchover(run, &pg, known, current, e);
+	rc = switchover(run, &pg, known, current, e);
+	/* Sets that take turns have no interrupts. */
+	if (ctx->nsets > 1)
+		ctx_lose_unsampled(ctx, false);
+	return rc;
 }
 
 int cmd_switch(struct core_run *run, struct err *e)

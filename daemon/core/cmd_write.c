@@ -41,7 +41,7 @@ static int write_needs_kernel(
 			"pmc%u: 0x%" PRIx64 " counts at kernel level, which config/allow_kernel "
 			"does not grant you: clear the bits 0x%" PRIx64,
 			pmc->num, value, value & pmc->kernel);
-	if (ev->both_levels)
+	if (ev->both_levels && !ev->user_samples)
 		return err_set(e, EACCES,
 			"pmc%u: %s cannot be counted without the kernel level, which "
 			"config/allow_kernel does not grant you: choose another event, or have "

@@ -215,7 +215,8 @@ static const struct {
 			       "write the PMD to start over"},
 	[LOST_UNSAMPLED] = {EIO,
 		": at user level, the kernel can only sample this event, not count it: give the "
-		"context a sampling format and the PMD a period, or count both levels"},
+		"PMD a period and its context a format, or the PMD notify, with one event set and "
+		"without inherit; or count both levels"},
 	[LOST_MISSED] = {EIO,
 		": the kernel did not report a switch to or from the thread, as some kernels do "
 		"not for processes that they start: write the PMD to start over"},

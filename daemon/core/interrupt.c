@@ -144,8 +144,11 @@ void ctx_lose_unsampled(struct context *ctx, bool interrupts)
 	pmu_rows rows = 0;
 
 	for_each_row (d, ctx->res->hw.pmds)
-		if (interrupt_is_all(ctx, d) &&
-			!(interrupts && ctx_period(ctx, d, &left, &period)))
+		if (interrupt_is_all(ctx, d) && !(interrupts && ctx_period(ctx, d, &left, &period)))
 			rows |= ROW(d);
+	if (!rows)
+		return;
+	live_begin(ctx);
 	counters_lose(ctx, rows, LOST_UNSAMPLED);
+	live_end(ctx, ctx->active);
 }

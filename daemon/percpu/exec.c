@@ -126,7 +126,8 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 	exec_set_type(x, cmd);
 	rc = core_command(&x->run, ctx, cmd, e);
 	exec_note_start(x, ctx, was);
-	if (rc >= 0 && exec_sets_periods(cmd->verb))
+	/* The lines before a bad one have been written. */
+	if (exec_sets_periods(cmd->verb) && (rc >= 0 || cmd->verb == CMD_WRITE))
 		interrupts_arm(x, ctx);
 	exec_add_up(x->stats, &ctx->count, &before);
 	if (rc == -EBUSY && x->run.conflict.addr)

@@ -844,7 +844,7 @@ TEST(check)
 	struct seen seen = {0};
 
 	perf_backend_ops.check(&conf, note, &seen);
-	assert_int_equal(seen.things, 3);
+	assert_int_equal(seen.things, 4);
 	assert_int_equal(seen.failed, 0);
 }
 

@@ -148,7 +148,7 @@ bool call_read_left(struct call *call)
 
 	pthread_mutex_lock(&f->lock);
 	part = call_copy(call, &f->left, f->given);
-	f->given += part.n;
+	f->given += part.p ? part.n : 0;
 	if (f->given == f->left.n) {
 		text_clear(&f->left);
 		f->given = 0;

@@ -18,7 +18,7 @@ void context_close(struct fs_context *ctx)
 {
 	ctx->closed = true;
 	metrics_drop(ctx);
-	messages_close(ctx);
+	messages_wake(ctx);
 	pollers_close(ctx, ctx->self.serial);
 	notifier_drop(ctx);
 }

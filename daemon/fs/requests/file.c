@@ -63,12 +63,18 @@ struct file *file_new(struct call *call, struct err *e)
 	return f;
 }
 
+void file_link_memory(struct file *f, struct fs *fs, fuse_ino_t ino)
+{
+	f->linked = true;
+	hash_add(&fs->memory_files, &f->memory_link, ino);
+}
+
 int file_open_memory(struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e)
 {
 	if (shared_open(s, ino, e) < 0)
 		return -e->no;
 	f->shared = s;
-	hash_add(&fs->memory_files, &f->memory_link, ino);
+	file_link_memory(f, fs, ino);
 	return 0;
 }
 
@@ -129,7 +135,7 @@ void file_destroy(struct file *f)
 		f->node.row->release(f);
 	if (f->shown)
 		shared_close(f->shown);
-	if (f->shared && f->node.row->memory)
+	if (f->linked)
 		hash_remove(&fs_of(f->ctx)->memory_files, &f->memory_link);
 	if (f->shared)
 		shared_close(f->shared);

@@ -25,8 +25,9 @@ struct file {
 	int access;
 	/* The memory of an open memory file: the file itself, or what can be mapped of it. */
 	struct shared *shared;
-	/* Link in fs.memory_files, if row.memory. */
+	/* Link in fs.memory_files, if @linked: an open memory file, or a clone. */
 	struct hash_node memory_link;
+	bool linked;
 	/* The open buffer of a clone that is synced to the clone's mappings. */
 	struct shared *shown;
 	/* Link in fs.files. */
@@ -70,6 +71,8 @@ void file_destroy(struct file *f);
 /* Frees the files that the kernel has not released because the mount went away first. */
 void files_free(struct fs *fs);
 
+/* Lets file_find_memory() find the open file. */
+void file_link_memory(struct file *f, struct fs *fs, fuse_ino_t ino);
 /* Takes a reference to @s, which is the open file @f. ENOMEM. */
 int file_open_memory(
 	struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e);

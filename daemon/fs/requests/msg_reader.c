@@ -189,12 +189,3 @@ void messages_read(struct call *call, bool nonblock)
 	else
 		messages_wake(call->ctx);
 }
-
-void messages_close(struct fs_context *ctx)
-{
-	struct reader *r, *next;
-
-	list_for_each_entry_safe (r, next, &ctx->readers, queue)
-		if (!r->n)
-			reader_dismiss_closed(r);
-}

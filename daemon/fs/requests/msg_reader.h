@@ -13,9 +13,7 @@
 /* Takes messages, or waits for some, and answers. When the context has been removed and all
  * messages are taken: the end of the file. */
 void messages_read(struct call *call, bool nonblock);
-/* Called when there may be messages. */
+/* Called when there may be messages, or when the context has gone and there will be no more. */
 void messages_wake(struct fs_context *ctx);
-/* Answers waiting readers, except a reader that already has messages: there will be none. */
-void messages_close(struct fs_context *ctx);
 
 #endif

@@ -73,6 +73,7 @@ static int clone_make(struct call *call, const struct rights *rights, struct fil
 	f->memlock = f->ctx->map.memlock = caller_memlock(call);
 	if (clone_make_region(call, f, e) < 0)
 		return -e->no;
+	file_link_memory(f, call->fs, node_ino(call));
 	uid_error_set(call->fs, caller->uid, NULL);
 	if (f->shared)
 		file_reply_passed(call->req, f, true);

@@ -41,8 +41,12 @@ static void message_reply(struct call *call, const struct pfm_msg *msgs, unsigne
  * any other type, and never restart a context that is masked. */
 static struct pfm_msg message_for_clone(struct pfm_msg m)
 {
+	/* Other messages have the ip here. These programs do not know the mark of an earlier one.
+	 */
 	if (m.type == PFM_MSG_LOST)
-		m.count = 0; /* other messages have the ip here */
+		m.count = 0;
+	else if (m.pmds[PFM_MSG_BV - 1] & PFM_MSG_EARLIER)
+		m.ip = 0;
 	if (m.type != PFM_MSG_END)
 		m.type = PFM_MSG_OVFL;
 	m.pmds[PFM_MSG_BV - 1] &= ~PFM_MSG_EARLIER;

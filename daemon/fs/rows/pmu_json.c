@@ -17,7 +17,7 @@ static void pmu_json_register(
 	const struct pmu *pmu, unsigned num, const char *name, uint32_t addr, struct text *out)
 {
 	text_printf(out, "%s\n{\"num\":%u,\"name\":\"%s\",\"type\":\"%s\",\"address\":%" PRIu32,
-		out->p[out->n - 1] == '[' ? "" : ",", num, name, pmu_reg_type(pmu, addr),
+		out->n && out->p[out->n - 1] == '[' ? "" : ",", num, name, pmu_reg_type(pmu, addr),
 		pmu_reg_index(pmu, addr));
 }
 

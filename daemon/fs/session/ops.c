@@ -550,10 +550,16 @@ static void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		command_submit(&child, &cmd, &evtset_rmdir, NULL);
 		break;
 	default:
-		err_set(&e, EPERM,
-			"'%.*s' is not removed alone: rmdir of its context, or of its event set in "
-			"set/, removes it with all other files there",
-			SLICE_ARG(slice_of(name)));
+		if (dir.ctx)
+			err_set(&e, EPERM,
+				"'%.40s' is not removed alone: rmdir of its context, or of its "
+				"event set in set/, removes it with all other files there",
+				name);
+		else
+			err_set(&e, EPERM,
+				"'%.40s' is part of the tree, and stays: rmdir removes contexts, "
+				"in ctx/, and event sets, in set/ of a context",
+				name);
 		call_fail(&dir, &e);
 	}
 }
