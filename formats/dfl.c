@@ -70,8 +70,7 @@ static void dfl_put(pfm_dfl_smpl_hdr_t *hdr, struct sample *s)
 	char *at = sample_at(hdr, hdr->hdr_cur_offs);
 
 	if (hdr->hdr_buf_flags & (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)) {
-		/* There is no room for the mark of an earlier one. */
-		uint64_t ip = s->where->precise == PFM_SMPL_EARLIER ? 0 : s->where->ip;
+		uint64_t ip = sample_ip(s);
 
 		memcpy(at, &ip, entry);
 		memcpy(at + entry, s->arg->smpl_pmds_values, s->body);

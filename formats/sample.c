@@ -27,16 +27,20 @@ struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *
 	};
 }
 
+uint64_t sample_ip(const struct sample *s)
+{
+	return s->where->precise == PFM_SMPL_EARLIER ? 0 : s->where->ip;
+}
+
 pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most)
 {
 	uint16_t count = s->left < most ? (uint16_t)s->left : most;
-	bool earlier = s->where->precise == PFM_SMPL_EARLIER;
 
 	s->left -= count;
 	return (pfm_dfl_smpl_entry_t){
 		.pid = s->where->tid,
 		.ovfl_pmd = s->arg->ovfl_pmd,
-		.ovfl_count = earlier ? count | PFM_DFL_SMPL_EARLIER : count,
+		.ovfl_count = count,
 		.last_reset_val = s->arg->pmd_last_reset,
 		.ip = s->where->ip,
 		.tstamp = s->tstamp,
@@ -51,6 +55,7 @@ void sample_put(struct sample *s, uint16_t most, void *at)
 	pfm_dfl_smpl_entry_t *entry = at;
 
 	*entry = sample_entry(s, most);
+	entry->ip = sample_ip(s);
 	memcpy(entry + 1, s->arg->smpl_pmds_values, s->body);
 }
 

@@ -10,7 +10,7 @@
 #include "perfmonfs/format.h"
 #include "perfmonfs/smpl_dfl.h"
 
-enum { SAMPLE_COUNT_MAX = PFM_DFL_SMPL_COUNT }; /* overflows per entry */
+enum { SAMPLE_COUNT_MAX = UINT16_MAX }; /* overflows per entry */
 
 /* The overflows of one call of fmt_handler. */
 struct sample {
@@ -24,7 +24,11 @@ struct sample {
 
 struct sample sample_of(const pfm_ovfl_arg_t *arg, uint64_t tstamp, const void *where);
 
-/* Makes an entry for up to @most of the remaining overflows. */
+/* The address for an entry that cannot mark it as an earlier one: then, it is 0. */
+uint64_t sample_ip(const struct sample *s);
+
+/* Makes an entry for up to @most of the remaining overflows. The caller marks an earlier address.
+ */
 pfm_dfl_smpl_entry_t sample_entry(struct sample *s, uint16_t most);
 
 /* Writes an entry for up to @most of the remaining overflows, and the body. */

@@ -34,13 +34,6 @@ enum {
 	PFM_DFL_SMPL_COMPACT = 4
 };
 
-/* The parts of ovfl_count. */
-enum {
-	PFM_DFL_SMPL_COUNT = 0x7fff, /* overflows of this sample */
-	PFM_DFL_SMPL_EARLIER =
-		0x8000 /* the ip is the thread's at an earlier time: PFM_SMPL_EARLIER */
-};
-
 typedef struct pfm_dfl_smpl_arg {
 	uint64_t buf_size; /* bytes, with the header */
 	uint32_t buf_flags;
@@ -75,9 +68,7 @@ typedef struct pfm_dfl_smpl_hdr {
 typedef struct pfm_dfl_smpl_entry {
 	uint32_t pid; /* thread (tid), as in kernels; the process is tgid */
 	uint16_t ovfl_pmd;
-	/* PFM_DFL_SMPL_COUNT: overflows of this sample, 1 without COMPACT; and
-	 * PFM_DFL_SMPL_EARLIER. Reserved in kernels. */
-	uint16_t ovfl_count;
+	uint16_t ovfl_count; /* overflows of this sample: 1 without COMPACT. Reserved in kernels. */
 	uint64_t last_reset_val;
 	uint64_t ip;
 	uint64_t tstamp; /* CLOCK_MONOTONIC, ns */

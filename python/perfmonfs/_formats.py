@@ -207,19 +207,9 @@ def _list_of(sampled: Lists, number: int, pmd: int) -> Sequence[int]:
     return sampled[number, pmd]
 
 
-_EARLIER = 0x8000
-
-
-def _entry(memory: Memory, at: int) -> tuple[int, ...]:
-    tid, pmd, n, last_reset, ip, now, cpu, number, pid = _ENTRY.unpack_from(memory, at)
-    if n & _EARLIER:  # the ip is not where the thread was at the overflow
-        n, ip = n & ~_EARLIER, 0
-    return tid, pmd, n, last_reset, ip, now, cpu, number, pid
-
-
 def _sample(memory: Memory, at: int, sampled: Lists) -> tuple[Sample, int]:
     """Returns a sample of "default", and the offset after it."""
-    tid, pmd, n, last_reset, ip, now, cpu, number, pid = _entry(memory, at)
+    tid, pmd, n, last_reset, ip, now, cpu, number, pid = _ENTRY.unpack_from(memory, at)
     pmds = _list_of(sampled, number, pmd)
     at += _ENTRY.size
     sample = Sample(pmd, n, last_reset, ip, now, cpu, number, pid, tid, _values(memory, at, pmds))
@@ -230,6 +220,7 @@ _STACK = struct.Struct("=HHHH")
 _MARKER = 2 ** 64 - 4095
 _LEVELS = {2 ** 64 - 128: Level.KERNEL, 2 ** 64 - 512: Level.USER, 2 ** 64 - 32: Level.HYPERVISOR}
 _CUT = 1
+_EARLIER = 3
 
 
 def _chain(frames: Sequence[int]) -> tuple[Frame, ...]:
@@ -244,8 +235,10 @@ def _chain(frames: Sequence[int]) -> tuple[Frame, ...]:
 
 def _stack_sample(memory: Memory, at: int, sampled: Lists) -> tuple[Sample, int]:
     """Returns a sample of "stack", and the offset after it."""
-    tid, pmd, n, last_reset, ip, now, cpu, number, pid = _entry(memory, at)
-    npmds, nframes, _, flags = _STACK.unpack_from(memory, at + _ENTRY.size)
+    tid, pmd, n, last_reset, ip, now, cpu, number, pid = _ENTRY.unpack_from(memory, at)
+    npmds, nframes, how, flags = _STACK.unpack_from(memory, at + _ENTRY.size)
+    if how == _EARLIER:  # the ip is not where the thread was at the overflow
+        ip = 0
     at += _ENTRY.size + _STACK.size
     pmds = _list_of(sampled, number, pmd)
     if len(pmds) != npmds:

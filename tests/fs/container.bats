@@ -70,7 +70,7 @@ counts_its_second='sleep "$0" &
 		mkdir ctx/more
 		if echo "load tid=$0" >ctx/more/ctl; then exit 1; fi
 		cat ctx/more/last_error' "$(host_pid 61101)"
-	[[ $output == *"Permission denied"*"not permitted"*"there is none"* ]]
+	[[ $output == *"Permission denied"*"not permitted"*"does not exist"* ]]
 	for uid in 61101 61102; do
 		echo >"$BATS_TEST_TMPDIR/$uid.go"
 	done

@@ -719,7 +719,7 @@ with_hidepid() {
 	as nobody probe ok mkdir "$MNT/ctx/a"
 	C=$MNT/ctx/a
 	none=$(hidden "signal sig=10 tid=4194303")
-	[[ $none == "thread N: "*hides* ]]
+	[[ $none == "thread N does not exist"*hides* ]]
 	[ "$(hidden "signal sig=10 tid=$$")" = "$none" ]
 	# Where nothing is hidden, and of the user's own
 	as nobody put ESRCH "$C/ctl" "signal sig=10 tid=4194303"

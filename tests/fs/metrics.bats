@@ -160,7 +160,7 @@ perfmonfs_second_total{context="a",cpu="1"} 77'
 		EINVAL name pmd0
 		EINVAL quote pmd0 a "b"c"
 		EINVAL divisor pmd0 a/7
-		EINVAL twice pmd0 a\npmd1 a
+		EINVAL two pmd0 a\npmd1 a
 		ERANGE set set=65536 pmd0 a
 	END
 	own || :

@@ -168,7 +168,7 @@ few_during_many() {
 		until [ "$(od -A n -t u8 -N 8 buffer)" -gt 5 ]; do sleep 0.02; done
 		echo stop >ctl
 		cat pmd/0' "$MNT"
-	[[ $output == *"pmd0: "*"sampling format"* ]]
+	[[ $output == *"pmd0: "*"its context a format"* ]]
 	# It is a whole number of periods.
 	[ "$((${lines[-1]} % 1000000))" = 0 ]
 }

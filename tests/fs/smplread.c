@@ -104,10 +104,10 @@ static void add(const pfm_dfl_smpl_entry_t *e)
 		rows[i] = (struct row){e->tgid, e->pid, function, 0, 0};
 	}
 	rows[i].samples++;
-	rows[i].weight += e->ovfl_count & PFM_DFL_SMPL_COUNT;
+	rows[i].weight += e->ovfl_count;
 	samples++;
 	known += *function != '-' && *function != 'k';
-	weight += e->ovfl_count & PFM_DFL_SMPL_COUNT;
+	weight += e->ovfl_count;
 }
 
 /* The first @hdr->hdr_count samples, which are whole at any time; returns the last one's time. */
@@ -117,7 +117,7 @@ static uint64_t walk(const unsigned char *buf, uint64_t count, uint64_t after, b
 
 	for (uint64_t i = 0; i < count; i++) {
 		memcpy(&e, buf + sizeof(pfm_dfl_smpl_hdr_t) + i * entry_size, sizeof(e));
-		if (!(e.ovfl_count & PFM_DFL_SMPL_COUNT) || e.tstamp < after)
+		if (!e.ovfl_count || e.tstamp < after)
 			errx(1,
 				"sample %" PRIu64 " of %" PRIu64 ": count %u, time %" PRIu64
 				" after %" PRIu64,

@@ -857,7 +857,7 @@ counted_with_gaps() {
 	serve --backend=perf --threads=ctxsw
 	begin a subject -c "$ONE" turns 20000
 	new a
-	put ok "$C/format" "default size=1048576"
+	put ok "$C/format" "stack size=1048576"
 	put ok "$C/pmc/0" "$(event task-clock)"
 	put ok "$C/pmd/0" "-200000 long=-200000 short=-200000"
 	ctl "load tid=$TID"
@@ -868,11 +868,12 @@ counted_with_gaps() {
 	python3 - "$C/buffer" <<-'END'
 		import struct, sys
 		buffer = open(sys.argv[1], "rb").read()
-		found = []
+		found, at = [], 128
 		for i in range(struct.unpack_from("=Q", buffer)[0]):
-		    count, ip = struct.unpack_from("=6xH8xQ", buffer, 128 + 40 * i)
-		    assert count & 0x7fff == 1 and (ip or count == 1), (i, count, ip)
-		    found.append("none" if not ip else "earlier" if count & 0x8000 else "known")
+		    ip, npmds, nframes, source = struct.unpack_from("=16xQ16xHHH", buffer, at)
+		    assert source == 2 or (source == 3 and ip), (i, source, ip)
+		    found.append("earlier" if source == 3 else "known" if ip else "none")
+		    at += 48 + 8 * (npmds + nframes)
 		print(*("%s %d" % (how, found.count(how)) for how in ("none", "earlier", "known")))
 		assert "earlier" in found and "none" not in found[found.index("earlier"):], found
 	END

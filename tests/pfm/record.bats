@@ -265,8 +265,8 @@ line_of() {
 	grep -qx "# $PWD/own.c" source
 	grep -qE "^ *[0-9.]+% +[0-9]+ +[0-9]+          uint64_t|^ *[0-9.]+% +[0-9]+ +[0-9]+ +WORK\(4 \* unit\); /\* (inn|out)er's" source
 	! grep -q 'changed after' source
-	touch -d '+1 hour' own.c
 	sed -i 's/.*WORK(.* unit).*/\x1b[2J\tred/' own.c
+	touch -d '+1 hour' own.c
 	pfm annotate -i recorded >source
 	grep -q '^# the source was changed after the recording' source
 	grep -qE '%.*  \?\[2J    red$' source

@@ -183,30 +183,35 @@ static void open_dfl(struct smpl *s, uint32_t flags, size_t room)
 	assert_int_equal(smpl_open(s, &format_dfl, &arg, NPMDS), 0);
 }
 
-/* The address of an earlier time slice is marked, except in a histogram, which does without it. */
+/* The address of an earlier time slice is marked in stacks, and left out where there is no mark. */
 TEST(earlier_address)
 {
 	pfm_hist_smpl_arg_t hist = {.buf_size = 4096};
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 1};
 	pfm_ovfl_arg_t arg = some_overflow(0x8001);
 	pfm_smpl_where_t where = some_where();
-	pfm_dfl_smpl_entry_t e;
+	pfm_stack_smpl_entry_t e;
 	struct smpl s;
 
 	where.precise = PFM_SMPL_EARLIER;
 	open_dfl(&s, PFM_DFL_SMPL_COMPACT, 4096);
 	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
-	assert_int_equal(smpl_u64(&s, 0), 2);
-	for (unsigned i = 0; i < 2; i++) {
-		memcpy(&e, s.buf + 128 + i * (sizeof(e) + 16), sizeof(e));
-		assert_int_equal(e.ovfl_count & PFM_DFL_SMPL_COUNT, i ? 2 : 0x7fff);
-		assert_int_equal(e.ovfl_count & ~PFM_DFL_SMPL_COUNT, PFM_DFL_SMPL_EARLIER);
-		assert_int_equal(e.ip, 0x401000);
-	}
+	assert_int_equal(smpl_u64(&s, 0), 1);
+	memcpy(&e.dfl, s.buf + 128, sizeof(e.dfl));
+	assert_int_equal(e.dfl.ovfl_count, 0x8001);
+	assert_int_equal(e.dfl.ip, 0);
 	smpl_close(&s);
 	assert_int_equal(smpl_open(&s, &format_hist, &hist, NPMDS), 0);
 	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
 	for (size_t at = 128; at < 4096; at += 8)
 		assert_true(smpl_u64(&s, at) != 0x401000);
+	smpl_close(&s);
+	assert_int_equal(smpl_open(&s, &format_stack, &stack, NPMDS), 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 1, &where), 0);
+	memcpy(&e, s.buf + 128, sizeof(e));
+	assert_int_equal(e.dfl.ovfl_count, 0x8001);
+	assert_int_equal(e.dfl.ip, 0x401000);
+	assert_int_equal(e.source, PFM_SMPL_EARLIER);
 	smpl_close(&s);
 }
 

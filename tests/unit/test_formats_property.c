@@ -160,9 +160,9 @@ static uint32_t random_count(struct play *p)
 {
 	switch (below(&p->rnd, 24)) {
 	case 0:
-		return 32767;
+		return 65535;
 	case 1:
-		return 32768;
+		return 65536;
 	case 2:
 		return 1 + below(&p->rnd, 300000);
 	case 3:
@@ -327,7 +327,7 @@ static void dfl_overflow(struct play *p, unsigned flags)
 {
 	unsigned set = below(&p->rnd, p->nsets);
 	size_t prefix = p->s.fmt == &format_correlate ? 8 : 0;
-	uint32_t most = prefix || (flags & PFM_DFL_SMPL_COMPACT) ? 32767 : 1;
+	uint32_t most = prefix || (flags & PFM_DFL_SMPL_COMPACT) ? 65535 : 1;
 
 	p->now += 1 + below(&p->rnd, 1000000);
 	for (unsigned pmd = below(&p->rnd, p->nused); pmd < p->nused;
@@ -488,7 +488,7 @@ static void nway_model(
 	struct play *p, const struct nway *w, struct smpl_rec *rec, uint32_t left, bool *notify)
 {
 	while (left && !(p->full && w->mask)) {
-		rec->count = (uint16_t)(left < 32767 ? left : 32767);
+		rec->count = (uint16_t)(left < 65535 ? left : 65535);
 		left -= rec->count;
 		if (p->full) {
 			p->lost_parts++;

@@ -595,7 +595,7 @@ static void hidden(void)
 	struct target t;
 
 	must_be(may(caller, other), ESRCH);
-	snprintf(said, sizeof(said), "thread %d%s", (int)absent, strchr(error.text, ':'));
+	snprintf(said, sizeof(said), "thread %d%s", (int)absent, strstr(error.text, " does not"));
 	must_be(may(caller, absent), ESRCH);
 	must(strcmp(error.text, said) == 0);
 	/* Root sees all. */

@@ -92,7 +92,8 @@ calls_are_known() { # SOURCE PERCENT: how many at least
 	for f in heavy light down; do
 		check "stack: work() below $f()" test "$(overflows_of "^work;$f;")" -gt 0
 	done
-	is "stack: how the samples were found" "$(awk '{ print $3 }' /tmp/chains | sort -u) $(header 64 u4)" "$1 $1"
+	# 3: by polling, after a time slice without a tick
+	is "stack: how the samples were found" "$(awk '$3 != 3 { print $3 }' /tmp/chains | sort -u) $(header 64 u4)" "$1 $1"
 }
 begin_calls() {
 	taskset -c 1 "$here/caller" 3 &

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "base/num.h"
 #include "tools/pfm/samples/regular.h"
 #include "tools/pfm/samples/reports.h"
@@ -237,7 +238,7 @@ static void annotate_check_age(const struct annotation *a, const struct recordin
 	struct err e;
 
 	if (num_u64(recording_info(r, "start_realtime_ns"), &start, &e) == 0 &&
-		fstat(fd, &st) == 0 && (uint64_t)st.st_mtim.tv_sec > start / 1000000000)
+		fstat(fd, &st) == 0 && nsec_of(st.st_mtim) > start)
 		fprintf(a->out,
 			"# the source was changed after the recording: lines may be others\n");
 }

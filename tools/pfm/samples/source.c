@@ -132,12 +132,9 @@ void source_close(struct source *s)
 
 static uint16_t source_weight(const pfm_dfl_smpl_entry_t *entry)
 {
-	uint16_t n = entry->ovfl_count & PFM_DFL_SMPL_COUNT;
-
-	return n ? n : 1;
+	return entry->ovfl_count ? entry->ovfl_count : 1;
 }
 
-/* An address of an earlier time slice is not where the thread was. */
 static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry, struct err *e)
 {
 	struct data_sample s = {
@@ -147,7 +144,7 @@ static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry
 		.tid = entry->pid,
 		.cpu = entry->cpu,
 		.nframes = 1,
-		.ip = {entry->ovfl_count & PFM_DFL_SMPL_EARLIER ? 0 : entry->ip},
+		.ip = {entry->ip},
 	};
 
 	if (s.ip[0] && !(s.ip[0] >> 63))
