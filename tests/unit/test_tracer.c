@@ -583,18 +583,26 @@ TEST_WITH(begin, end, vforks)
 	assert_int_equal(trace_count(&trace, EXEC), 50);
 }
 
+/* Begins to detach a vfork parent, which waits in the kernel for its child @born.b. */
+static struct trace_event detach_vfork(struct target *t)
+{
+	struct trace_event born;
+
+	trace_keep_stopped(&trace, true);
+	START(t, "@", "vfork", "1");
+	seize(t->pid, true);
+	target_go(t);
+	born = trace_at(&trace, found(BORN, t->pid, 0));
+	tracer_detach(trace.tr, t->pid);
+	return born;
+}
+
 /* A vfork parent that waits in the kernel is detached only after its child has executed. */
 TEST_WITH(begin, end, vfork_detach)
 {
-	struct trace_event born;
 	struct target t;
+	struct trace_event born = detach_vfork(&t);
 
-	trace_keep_stopped(&trace, true);
-	START(&t, "@", "vfork", "1");
-	seize(t.pid, true);
-	target_go(&t);
-	born = trace_at(&trace, found(BORN, t.pid, 0));
-	tracer_detach(trace.tr, t.pid);
 	assert_true(trace_find(&trace, ENDED, t.pid, 0, 100) < 0);
 	assert_true(await_state(born.b, "t"));
 	tracer_cont(trace.tr, born.b);
@@ -610,15 +618,9 @@ TEST_WITH(begin, end, vfork_detach)
  * vfork parent is such a thread. */
 TEST_WITH(begin, end, kept)
 {
-	struct trace_event born;
 	struct target t;
+	struct trace_event born = detach_vfork(&t);
 
-	trace_keep_stopped(&trace, true);
-	START(&t, "@", "vfork", "1");
-	seize(t.pid, true);
-	target_go(&t);
-	born = trace_at(&trace, found(BORN, t.pid, 0));
-	tracer_detach(trace.tr, t.pid);
 	assert_int_equal(trace_seize(&trace, t.pid, true, &err), -EBUSY);
 	assert_int_equal(trace_seize_by_itself(&trace, t.pid, false, &err), -EAGAIN);
 	assert_int_equal(trace_seize_by_itself(&trace, t.pid, true, &err), 0);

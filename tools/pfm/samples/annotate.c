@@ -152,8 +152,7 @@ static int annotate_choose(struct annotation *a, const struct recording *r, stru
 	return most ? 0
 		    : err_set(e, ENOENT,
 			      "no sampled function has source lines: compile the program with -g, "
-			      "or "
-			      "install its debug file, and annotate again");
+			      "or install its debug file, and annotate again");
 }
 
 /* --- Output */
