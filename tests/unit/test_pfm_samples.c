@@ -671,6 +671,34 @@ TEST(unknown_records_are_skipped)
 	recording_close(&r);
 }
 
+/* An address of an earlier time slice is none of the sample. */
+TEST(earlier_address)
+{
+	const struct {
+		pfm_correlate_smpl_hdr_t hdr;
+		pfm_correlate_smpl_rec_t rec;
+		pfm_stack_smpl_entry_t entry;
+	} buf = {
+		.hdr = {.hdr_count = 1},
+		.rec = {PFM_CORRELATE_STACK, sizeof(buf.rec) + sizeof(buf.entry)},
+		.entry = {.dfl = {.pid = 1, .tgid = 1, .ip = 0x401000}, .source = PFM_SMPL_EARLIER},
+	};
+	struct source s = SOURCE_NONE;
+	struct track t;
+
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	s.buf = &buf.hdr;
+	s.size = sizeof(buf);
+	assert_int_equal(source_drain(&s, &t, &e), 0);
+	track_free(&t);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nsamples, 1);
+	assert_int_equal(r.samples[0].frames[0].ip, 0);
+	recording_close(&r);
+}
+
 /* The context has ended, and its end is not known yet: what its full buffer has is recorded
  * once. */
 TEST(full_buffer_of_ended_context)

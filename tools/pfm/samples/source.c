@@ -188,6 +188,17 @@ static uint64_t source_user_ip(const struct source_stack *st)
 	return 0;
 }
 
+/* A stack that is not known is a sample. An address of an earlier time slice is not where the
+ * thread was. */
+static int source_take_no_stack(struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
+{
+	pfm_dfl_smpl_entry_t sample = entry->dfl;
+
+	if (entry->source == PFM_SMPL_EARLIER)
+		sample.ip = 0;
+	return source_take_sample(t, &sample, e);
+}
+
 static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
 {
 	struct source_stack st = {
@@ -201,7 +212,7 @@ static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entr
 		}};
 
 	if (!entry->nframes)
-		return source_take_sample(t, &entry->dfl, e);
+		return source_take_no_stack(t, entry, e);
 	source_copy_frames(&st, entry);
 	if (st.frames[0] == DATA_MARKER_USER)
 		image_live(&t->image, st.s.pid, st.s.tid);
