@@ -76,7 +76,7 @@ void file_link_memory(struct file *f, struct fs *fs, fuse_ino_t ino);
 /* Takes a reference to @s, which is the open file @f. ENOMEM. */
 int file_open_memory(
 	struct file *f, struct fs *fs, struct shared *s, fuse_ino_t ino, struct err *e);
-/* An open file that is memory; NULL if there is none. */
+/* An open file that is memory, or a clone; NULL if there is none. */
 struct file *file_find_memory(const struct fs *fs, fuse_ino_t ino);
 
 /* Swaps the snapshot with @text, for which the file is charged. ENOMEM: neither has changed. Any

@@ -48,7 +48,7 @@ struct fs {
 	gid_t group;
 	struct timespec born;
 
-	/* Open files, and those of them that are memory, by inode number. */
+	/* Open files, and those of them that are memory or clones, by inode number. */
 	struct list_head files;
 	struct hash memory_files;
 	struct pending_requests pending;
