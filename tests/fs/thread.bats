@@ -849,9 +849,10 @@ counted_with_gaps() {
 	[ "$(od -An -tu8 -j88 -N8 "$C/buffer" | tr -d ' ')" = "$gaps" ]
 }
 
+# Its first 20 ms without a switch give it an address to begin with.
 @test "a thread whose time slices are shorter than a tick: earlier addresses, and marked" {
 	serve --backend=perf --threads=ctxsw
-	begin a subject -c "$ONE" turns 20000
+	begin a subject -c "$ONE" -b 20 turns 20000
 	new a
 	put ok "$C/format" "stack size=1048576"
 	put ok "$C/pmc/0" "$(event task-clock)"

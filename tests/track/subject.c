@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * subject [-t THREADS] [-c CPU] [-m] [-w N] [-x DIR] KIND AMOUNT: threads that work and measure
- * it, to compare with counts of the same.
+ * subject [-t THREADS] [-c CPU] [-m] [-b MS] [-w N] [-x DIR] KIND AMOUNT: threads that work and
+ * measure it, to compare with counts of the same.
  *
  *   faults N    page faults, by writing to pages after MADV_DONTNEED
  *   cpu MS      milliseconds of CPU time
@@ -20,6 +20,7 @@
  *   -t THREADS  how many (1); 0: the main thread is the one that works
  *   -c CPU      all are pinned there
  *   -m          all are moved from CPU to CPU, once a millisecond
+ *   -b MS       first, MS milliseconds of CPU time without a switch of its own
  *   -w N        between faults, 16 at a time, yields N times; between turns, loops N times; after
  *               each millisecond of CPU time, sleeps N us
  *   -x DIR      thread N counts itself by the context DIR/N: loads, starts, stops, reads pmd/0
@@ -54,7 +55,7 @@ static struct options {
 	unsigned threads;
 	int cpu;
 	bool move;
-	uint64_t between, amount;
+	uint64_t first, between, amount;
 	const char *contexts;
 	void (*work)(struct thread *t);
 } o = {.threads = 1, .cpu = -1};
@@ -99,11 +100,17 @@ static void work_faults(struct thread *t)
 	}
 }
 
+/* Until the thread has had @ms milliseconds of CPU time in its work. */
+static void spin(const struct thread *t, uint64_t ms)
+{
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < t->begin.cpu + ms * 1000000)
+		loop(1000);
+}
+
 static void work_cpu(struct thread *t)
 {
 	for (uint64_t ms = 1; ms <= o.amount; ms++) {
-		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < t->begin.cpu + ms * 1000000)
-			loop(1000);
+		spin(t, ms);
 		if (o.between)
 			usleep((useconds_t)o.between);
 	}
@@ -190,6 +197,7 @@ static void do_work(struct thread *t)
 	if (o.contexts)
 		count_begin(t);
 	sample(&t->begin, true);
+	spin(t, o.first);
 	o.work(t);
 	sample(&t->end, false);
 	if (o.contexts)
@@ -326,13 +334,15 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:c:mw:x:")) != -1) {
+	while ((c = getopt(argc, argv, "t:c:mb:w:x:")) != -1) {
 		if (c == 't')
 			o.threads = (unsigned)atoi(optarg);
 		else if (c == 'c')
 			o.cpu = atoi(optarg);
 		else if (c == 'm')
 			o.move = true;
+		else if (c == 'b')
+			o.first = strtoull(optarg, NULL, 0);
 		else if (c == 'w')
 			o.between = strtoull(optarg, NULL, 0);
 		else if (c == 'x')
@@ -341,7 +351,7 @@ static void parse(int argc, char **argv)
 			exit(2);
 	}
 	if (argc - optind != 2 || !set_kind(argv[optind]))
-		errx(2, "usage: subject [-t THREADS] [-c CPU] [-m] [-w N] [-x DIR] KIND AMOUNT");
+		errx(2, "usage: subject [-t THREADS] [-c CPU] [-m] [-b MS] [-w N] [-x DIR] KIND AMOUNT");
 	o.amount = strtoull(argv[optind + 1], NULL, 0);
 }
 
