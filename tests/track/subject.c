@@ -351,7 +351,8 @@ static void parse(int argc, char **argv)
 			exit(2);
 	}
 	if (argc - optind != 2 || !set_kind(argv[optind]))
-		errx(2, "usage: subject [-t THREADS] [-c CPU] [-m] [-b MS] [-w N] [-x DIR] KIND AMOUNT");
+		errx(2, "usage: subject [-t THREADS] [-c CPU] [-m] [-b MS] [-w N] [-x DIR] KIND "
+			"AMOUNT");
 	o.amount = strtoull(argv[optind + 1], NULL, 0);
 }
 
