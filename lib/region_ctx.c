@@ -23,13 +23,32 @@ static int region_ctx_open_file(
 	return nocancel_open(path, flags | O_CLOEXEC);
 }
 
+/* The reason for which region_events_read() failed with @no. */
+static void region_ctx_own_loss(int no, struct pfm_region_loss *loss)
+{
+	snprintf(loss->sentence, PFM_REGION_SENTENCE, "%s",
+		no == EBADF
+			? "the program has closed the descriptors of its regions: close only "
+			  "descriptors that the program has opened"
+			: "the kernel took the events off the PMU for a while, as other perf "
+			  "events or the NMI watchdog (kernel.nmi_watchdog) got a counter: stop "
+			  "these and run the program again");
+	__atomic_store_n(&loss->no, (uint32_t)no, __ATOMIC_RELEASE);
+}
+
 void region_ctx_loss(const struct region_ctx *c, const struct pfm_region_table *t, int no,
 	struct pfm_region_loss *loss)
 {
 	char *s = loss->sentence;
-	int fd = c->fd < 0 ? -1 : region_ctx_open_file(c, t, "last_error", O_RDONLY);
-	ssize_t n = fd < 0 ? 0 : nocancel_read(fd, s, PFM_REGION_SENTENCE - 1);
+	ssize_t n;
+	int fd;
 
+	if (c->own.n) {
+		region_ctx_own_loss(no, loss);
+		return;
+	}
+	fd = c->fd < 0 ? -1 : region_ctx_open_file(c, t, "last_error", O_RDONLY);
+	n = fd < 0 ? 0 : nocancel_read(fd, s, PFM_REGION_SENTENCE - 1);
 	if (fd >= 0)
 		nocancel_close(fd);
 	s[n > 0 ? n : 0] = '\0';
@@ -114,10 +133,13 @@ static void region_ctx_map(struct region_ctx *c, const struct pfm_region_table *
 int region_ctx_open(
 	struct region_ctx *c, const struct pfm_region_table *t, struct pfm_region_loss *loss)
 {
-	uint8_t rdpmc = region_ctx_permit(t); /* called before the context has the registers */
+	uint8_t rdpmc;
 	int no;
 
 	*c = (struct region_ctx){.fd = -1};
+	if (region_events_open(&c->own, t) == 0)
+		return 0;
+	rdpmc = region_ctx_permit(t); /* called before the context has the registers */
 	if (region_ctx_create(c, t) == 0 && region_ctx_program(c, t) == 0 &&
 		region_ctx_start(c) == 0) {
 		region_ctx_map(c, t, rdpmc);
@@ -131,6 +153,7 @@ int region_ctx_open(
 
 void region_ctx_close(struct region_ctx *c)
 {
+	region_events_close(&c->own);
 	if (c->page)
 		munmap((void *)(uintptr_t)c->page, REGION_PAGE);
 	if (c->fd >= 0)
@@ -157,6 +180,8 @@ int region_ctx_read_checked(
 
 int region_ctx_read(const struct region_ctx *c, const struct pfm_region_table *t, uint64_t counts[])
 {
+	if (c->own.n)
+		return region_events_read(&c->own, counts);
 	if (c->page && pfm_live_read_thread(c->page, t->npmds, c->index, counts) == 0)
 		return 0;
 	return region_ctx_read_checked(c, t, counts); /* this finds the reason */

@@ -14,7 +14,7 @@
 #define PFM_REGION_ENV "PFM_REGIONS"
 
 enum {
-	PFM_REGION_VERSION = 1,
+	PFM_REGION_VERSION = 2,
 	PFM_REGION_NAME = 64,      /* bytes of a name, with its NUL */
 	PFM_REGION_PMDS = 32,      /* counts of a region */
 	PFM_REGION_REGS = 4096,    /* bytes of the registers */
@@ -49,14 +49,23 @@ struct pfm_region_thread {
 	struct pfm_region regions[PFM_REGION_MAX];
 };
 
+/* The kernel's event that a PMD counts, in terms of struct perf_event_attr. */
+struct pfm_region_event {
+	uint32_t type;
+	uint8_t exclude_user, exclude_kernel;
+	uint64_t config;
+};
+
 struct pfm_region_table {
 	/* Written by pfm before the program starts. */
 	uint32_t version;
 	uint32_t npmds;
 	uint16_t pmds[PFM_REGION_PMDS]; /* logical numbers in set 0 */
 	uint32_t live;                  /* RDPMC may be possible */
-	char mount[PFM_REGION_NAME];    /* path of the mount for the program */
-	char regs[PFM_REGION_REGS];     /* for the file `regs` */
+	uint32_t own;                   /* threads may count themselves by @events */
+	struct pfm_region_event events[PFM_REGION_PMDS];
+	char mount[PFM_REGION_NAME]; /* path of the mount for the program */
+	char regs[PFM_REGION_REGS];  /* for the file `regs` */
 	/* Written by the program: the first failure of a thread that has no counts. */
 	uint32_t failing; /* 1: @failure is taken */
 	struct pfm_region_loss failure;

@@ -4,10 +4,15 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +40,22 @@ static void meet(void)
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		errx(1, "no line");
+}
+
+/* Refuses perf_event_open(2), as containers do. */
+static void forbid_events(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+		err(1, "seccomp");
 }
 
 static void case_errors(void)
@@ -125,8 +146,41 @@ static void case_threads(void)
 	}
 }
 
+/* Goes on in a region. */
+static void case_own(void)
+{
+	works(pfm_region_begin("one"));
+	meet();
+	works(pfm_region_end("one"));
+}
+
+/* Closes all descriptors, as daemons do, and reuses their numbers. */
+static void case_closed(void)
+{
+	char line[8];
+
+	works(pfm_region_begin("good"));
+	works(pfm_region_end("good"));
+	works(pfm_region_begin("bad"));
+	assert(close_range(3, ~0U, 0) == 0);
+	for (int i = 0; i < 8; i++)
+		assert(dup(STDIN_FILENO) == 3 + i);
+	fails(pfm_region_end("bad"), EIO);
+	assert(read(3, line, sizeof(line)) == 5);
+}
+
+/* By a context. */
+static void case_forbidden(void)
+{
+	forbid_events();
+	works(pfm_region_begin("one"));
+	meet();
+	works(pfm_region_end("one"));
+}
+
 static void case_lost(void)
 {
+	forbid_events();
 	works(pfm_region_begin("good"));
 	works(pfm_region_end("good"));
 	works(pfm_region_begin("bad"));
@@ -138,6 +192,7 @@ static void case_lost(void)
 
 static void case_refused(void)
 {
+	forbid_events();
 	meet();
 	fails(pfm_region_begin("one"), EBUSY);
 	fails(pfm_region_end("one"), EBUSY);
@@ -170,6 +225,9 @@ static const struct {
 	{"refused", case_refused},
 	{"name", case_name},
 	{"alone", case_alone},
+	{"own", case_own},
+	{"closed", case_closed},
+	{"forbidden", case_forbidden},
 };
 
 int main(int argc, char **argv)

@@ -54,6 +54,15 @@ rows() {
 	grep -q '^event,page-faults:u,660,.*,all$' "$OUT"
 }
 
+# Bits 63:56 of a code choose the class of the kernel's event, and a class has bits that it refuses.
+@test "an event that the perf backend refuses is refused by regions, too" {
+	serve --backend=perf
+	for code in 0200000000000001 0100000000800005; do
+		regions -e "r$code" "$CALLS" threads
+		[ "$status" != 0 ]
+	done
+}
+
 @test "errors of the calls" {
 	serve --backend=perf
 	regions "$CALLS" errors
@@ -107,6 +116,37 @@ meets() {
 	# shellcheck disable=SC2016
 	regions -j sh -c 'exec 7<>"$0"; "$@" <&7 | { read -r line; eval "$MEANWHILE"; echo >&7; cat; }' \
 		"$BATS_TEST_TMPDIR/in" "$CALLS" "$1"
+}
+
+@test "a thread counts itself without a context where the kernel lets it" {
+	serve --backend=perf
+	MEANWHILE="ls $MNT/ctx | wc -l >$BATS_TEST_TMPDIR/contexts" meets own
+	[ "$status" = 0 ]
+	rows one calls
+	is 1
+	run -0 cat "$BATS_TEST_TMPDIR/contexts"
+	is 0
+}
+
+@test "a thread counts itself by a context where the kernel refuses events" {
+	serve --backend=perf
+	MEANWHILE="ls $MNT/ctx | wc -l >$BATS_TEST_TMPDIR/contexts" meets forbidden
+	[ "$status" = 0 ]
+	rows one calls
+	is 1
+	run -0 cat "$BATS_TEST_TMPDIR/contexts"
+	is 1
+}
+
+@test "a program that closes all descriptors loses counts, and no data of its files" {
+	serve --backend=perf
+	printf data\\n >"$BATS_TEST_TMPDIR/data"
+	regions -j "$CALLS" closed <"$BATS_TEST_TMPDIR/data"
+	[ "$status" = 3 ]
+	rows good page-faults:u
+	is 0
+	rows bad page-faults:u
+	is lost
 }
 
 @test "a lost count is no number" {

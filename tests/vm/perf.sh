@@ -402,6 +402,7 @@ perf_backend() { # MOVES
 	perf_moves "$1"
 	perf_many
 	perf_inherit
+	PERFMONFS=$mnt pfm_counts_regions
 	stop_daemon
 }
 

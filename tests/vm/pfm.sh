@@ -23,7 +23,7 @@ pfm_counts() {
 
 # What the calls themselves execute is counted, too: some hundred instructions. A tick that comes between
 # may be a switch, with less than a hundred. For RDPMC, the program opens a perf event, by which the kernel
-# writes the global control.
+# writes the global control. On the backend perf, the program opens the counted events.
 pfm_counts_regions() {
 	check "pfm stat --regions" "$here/pfm" stat -j -o /tmp/counts --regions -e instructions:u \
 		taskset -c 1 "$here/bench_region" 1000 10000000

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,25 @@ _Static_assert((int)PFM_REGION_PMDS >= (int)EVENT_MAX, "a region has room for al
 
 /* --- The table */
 
+/*
+ * The kernel's event that an event select of the perf backend selects: see backend/perf/event.h.
+ * False: the backend refuses the value, with a sentence. For tsc, the kernel refuses what results.
+ */
+static bool regions_kernel_event(const struct plan *plan, unsigned i, struct pfm_region_event *out)
+{
+	const struct pfm_event *event = &plan->events[i];
+	const struct pfm_counter *counter = &plan->pmu->counters[plan->places[i].row];
+	const uint64_t class = event->code >> 56, code = event->code & ~(0xffULL << 56);
+
+	*out = (struct pfm_region_event){
+		.type = class ? PERF_TYPE_SOFTWARE : PERF_TYPE_RAW,
+		.config = class ? code - 1 : code,
+		.exclude_user = !(event->level & EVENT_USER),
+		.exclude_kernel = !(event->level & EVENT_KERNEL),
+	};
+	return class <= 1 && !(code & pfm_pmu_pmc(plan->pmu, counter->pmc)->rsvd);
+}
+
 static int regions_fill(struct pfm_region_table *table, const struct tree *t,
 	const struct plan *plan, struct err *e)
 {
@@ -25,8 +45,11 @@ static int regions_fill(struct pfm_region_table *table, const struct tree *t,
 		return err_set(e, E2BIG, "too many registers for regions: count fewer events");
 	table->version = PFM_REGION_VERSION;
 	table->npmds = plan->n;
-	for (unsigned i = 0; i < plan->n; i++)
+	table->own = strcmp(t->backend, "perf") == 0;
+	for (unsigned i = 0; i < plan->n; i++) {
 		table->pmds[i] = plan->pmu->counters[plan->places[i].row].nums[0];
+		table->own = table->own && regions_kernel_event(plan, i, &table->events[i]);
+	}
 	/* The perf backend has no RDPMC, and a live page would keep the kernel from switching. */
 	table->live = strcmp(t->backend, "msr") == 0;
 	snprintf(table->mount, sizeof(table->mount), "/proc/%d/fd/%d", (int)getpid(), t->dir);
