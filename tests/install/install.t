@@ -106,7 +106,7 @@ next_lines_of_user() {
 		next_lines user_home setpriv --reuid=65534 --regid=65534 --clear-groups
 }
 
-# In a home that others cannot enter, with one test, which needs another user to come in.
+# In a home that others cannot enter, with two tests, which need another user to come in.
 private_home() {
 	local clone=$work/home/clone
 
@@ -120,12 +120,13 @@ private_home() {
 	printf '#!/bin/sh\nmkdir -p "$2/meson-info"\n' >"$work/stub2/meson"
 	printf '#!/bin/sh\necho daemon\n' >"$work/stub2/ninja"
 	chmod +x "$clone/tests/layering" "$work"/stub2/*
+	cp "$clone/tests/layering" "$clone/tests/names"
 	chown -R 65533:65533 "$work/home"
 	chmod 700 "$work/home"
-	PATH=$work/stub2:$PATH "$clone/tests/run" layering >"$work/run"
+	PATH=$work/stub2:$PATH "$clone/tests/run" 'layer*' names >"$work/run"
 	cat "$work/run"
 	find "$clone" ! -user 65533
-	grep '^\[1/1\] layering ok' "$work/run" && [ -z "$(find "$clone" ! -user 65533)" ]
+	[ "$(grep -cE '^\[[12]/2\] (layering|names) ok' "$work/run")" = 2 ] && [ -z "$(find "$clone" ! -user 65533)" ]
 }
 
 mounted='perfmonfs --backend=sim --clock=script /mnt; trap "cd /; umount /mnt" EXIT'
