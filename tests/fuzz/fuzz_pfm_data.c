@@ -38,9 +38,9 @@ static int write_callers(const struct recording *r, FILE *out, struct err *e)
 	return tree_write(r, &options, out, e);
 }
 
-static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {
-	write_flat, write_tree, write_callers, folded_write, write_flamegraph, perf_script_write,
-	pprof_write, firefox_write};
+static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {write_flat,
+	write_tree, write_callers, folded_write, write_flamegraph, perf_script_write, pprof_write,
+	firefox_write};
 
 static char *with_head(const uint8_t *data, size_t size)
 {
@@ -66,31 +66,48 @@ static void check_output(const struct recording *r, FILE *out)
 	}
 }
 
+static void check_samples(const struct recording *r)
+{
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < r->nsamples; i++) {
+		weight += r->samples[i].weight;
+		for (uint32_t n = 0; n < r->samples[i].nframes; n++)
+			CHECK(r->samples[i].frames[n].at);
+	}
+	CHECK(weight == r->weight);
+}
+
+static void check_with(const uint8_t *data, size_t size, unsigned names, FILE *out)
+{
+	struct recording r;
+	struct data_file f;
+	struct err e;
+	int rc;
+
+	CHECK(data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e) == 0);
+	rc = recording_take(&r, f, names, &e);
+	if (rc < 0) {
+		check_refusal(rc, &e);
+		return;
+	}
+	for (unsigned i = 0; !(names & RECORDING_PLACES) && i < r.nevents; i++) {
+		recording_choose(&r, i);
+		check_samples(&r);
+		check_output(&r, out);
+	}
+	recording_close(&r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *out;
-	struct recording r;
-	struct data_file f;
-	uint64_t weight = 0;
-	struct err e;
-	int rc;
 
 	if (!out)
 		out = fopen("/dev/null", "we");
 	CHECK(out);
-	CHECK(data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e) == 0);
-	rc = recording_take(&r, f, RECORDING_ADDRESSES, &e);
-	if (rc < 0) {
-		check_refusal(rc, &e);
-		return 0;
-	}
-	for (size_t i = 0; i < r.nsamples; i++) {
-		weight += r.samples[i].weight;
-		for (uint32_t n = 0; n < r.samples[i].nframes; n++)
-			CHECK(r.samples[i].frames[n].at);
-	}
-	CHECK(weight == r.weight);
-	check_output(&r, out);
-	recording_close(&r);
+	check_with(data, size, RECORDING_ADDRESSES, out);
+	check_with(data, size, RECORDING_PLACES, out);
+	check_with(data, size, RECORDING_DEFAULT | RECORDING_LINES, out);
 	return 0;
 }

@@ -251,6 +251,31 @@ line_of() {
 	! grep -q "middle's line" <(grep % inner)
 }
 
+@test "a recording has its names: no other file is opened to report it" {
+	printf '%s\n' '#include <stdint.h>' 'static volatile uint64_t sink;' \
+		'__attribute__((noinline)) void hot(void) { for (unsigned i = 0; i < 1000000; i++)' \
+		'sink += i; }' 'int main(void) { for (;;) hot(); }' >own.c
+	gcc -g -O1 -o own own.c
+	serve_perf
+	record_enough "143 TERM" has_samples 200 "$PWD/own"
+	finish 143 TERM
+	cp recorded named
+	record raw --no-symbols "$PWD/own"
+	until_ok has_samples raw 200
+	finish 143 TERM
+	pfm report raw --sort=function | grep -qE ' hot$'
+	rm own own.c
+	pfm report named --lines | grep -qE ' own +hot +own.c:4$'
+	command -v strace >/dev/null || skip "needs strace"
+	ASAN_OPTIONS=detect_leaks=0 strace -f -o opened -e trace=open,openat pfm report named >/dev/null
+	grep -q '"named"' opened
+	! grep -qE '/own|kallsyms|\.build-id' opened
+	pfm report raw >flat
+	grep -qE '^# addresses instead of names: .*/own: ENOENT \([0-9]+ samples\)$' flat
+	! grep -qw hot flat
+	pfm record -o - sh -c ':' | pfm report - | grep -q '^# command: sh'
+}
+
 # Of a program that was compiled here.
 @test "pfm annotate: a source that was changed, is no file, or is not here" {
 	{
@@ -259,7 +284,7 @@ line_of() {
 	} >own.c
 	gcc -g -O1 -I"$BATS_TEST_DIRNAME/../.." -o own own.c
 	serve_perf
-	record_enough "143 TERM" has_samples 200 "$PWD/own"
+	record_enough "143 TERM" has_samples 200 --no-symbols "$PWD/own"
 	finish 143 TERM
 	pfm annotate -i recorded >source
 	grep -qx "# $PWD/own.c" source
@@ -321,7 +346,7 @@ line_of() {
 	serve_perf
 	objcopy --only-keep-debug "$BATS_RUN_TMPDIR/burner" burner.debug
 	objcopy --strip-all --add-gnu-debuglink=burner.debug "$BATS_RUN_TMPDIR/burner" burner
-	record_enough "143 TERM" has_samples 500 ./burner 1 shares
+	record_enough "143 TERM" has_samples 500 --no-symbols ./burner 1 shares
 	finish 143 TERM
 	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
 	id=$(readelf -n burner | awk '/Build ID/ { print $3 }')

@@ -87,7 +87,7 @@ static void sample(uint64_t time, uint32_t pid, uint64_t ip, uint64_t weight)
 enum { STACK_MAX = 300 };
 
 /* A sample with @n frames. */
-static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint32_t n)
+static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint16_t n)
 {
 	struct {
 		struct data_stack s;
@@ -369,6 +369,211 @@ TEST(names_cannot_do_harm)
 	recording_close(&r);
 }
 
+/* --- Stored names */
+
+static void strings(const char *text, size_t n, uint32_t count)
+{
+	struct {
+		struct data_strings head;
+		char text[256];
+	} s = {.head = {.n = count}};
+
+	memcpy(s.text, text, n);
+	assert_int_equal(data_put(&w, DATA_STRINGS, &s, sizeof(s.head) + n, NULL, &e), 0);
+}
+
+static void object(const struct data_object *o, const char *name)
+{
+	assert_int_equal(
+		data_put(&w, DATA_OBJECT, o, offsetof(struct data_object, name), name, &e), 0);
+}
+
+static void places(uint32_t of, const struct data_place *all, uint32_t n)
+{
+	struct {
+		struct data_places head;
+		struct data_place all[8];
+	} p = {.head = {of, n}};
+
+	memcpy(p.all, all, n * sizeof(*all));
+	assert_int_equal(
+		data_put(&w, DATA_PLACES, &p, sizeof(p.head) + n * sizeof(*all), NULL, &e), 0);
+}
+
+static const char some_strings[] = "\0inner\0outer\0a.c\0/src\0sys_\x1b[2J\0none\0jit";
+enum { INNER = 1, OUTER, A_C, SRC, SYS, NONE, JIT, SOME_STRINGS };
+
+/* A file, the kernel, code that a process has made, and a file without names. */
+static void begin_named(void)
+{
+	const struct data_place at[] = {
+		{.offset = 0x100,
+			.address = 0x1100,
+			.function = INNER,
+			.file = A_C,
+			.dir = SRC,
+			.line = 7,
+			.inlined = 1},
+		{.offset = 0x100,
+			.address = 0x1100,
+			.function = OUTER,
+			.function_offset = 16,
+			.file = A_C,
+			.dir = SRC,
+			.line = 9},
+	};
+
+	begin();
+	strings(some_strings, sizeof(some_strings), SOME_STRINGS);
+	object(&(struct data_object){.flags = 0}, "/a");
+	places(0, at, 2);
+	object(&(struct data_object){.flags = DATA_OBJECT_KERNEL}, "[kernel]");
+	places(1, &(struct data_place){.offset = 0xffffffff81000000, .function = SYS}, 1);
+	object(&(struct data_object){.flags = DATA_OBJECT_PROCESS, .pid = 10, .life = 1},
+		"/tmp/perf-10.map");
+	places(2, &(struct data_place){.offset = 0x5000, .function = JIT}, 1);
+	object(&(struct data_object){.why = NONE}, "/b");
+	places(3, &(struct data_place){.offset = 0x200, .address = 0x1200}, 1);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	map(1, 10, 0x5000, 0x1000, "//anon");
+	map(1, 10, 0x7000, 0x1000, "/b");
+}
+
+TEST(stored_names)
+{
+	begin_named();
+	sample(2, 10, 0x1100, 4);
+	sample(3, 10, 0xffffffff81000000, 3);
+	sample(4, 10, 0x7200, 2);
+	sample(5, 10, 0x5000, 1);
+	end();
+	open_recording(RECORDING_DEFAULT | RECORDING_LINES);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "  a         inner\n");
+	assert_contains(out, "  [kernel]  sys_?[2J\n");
+	assert_contains(out, "  b         0x1200\n");
+	assert_contains(out, "# addresses instead of names: none (1 samples)\n");
+	/* The stored code was made by a later process with this number. */
+	assert_contains(out, "  anon      [unknown]\n");
+	written(folded_write, out, sizeof(out));
+	assert_contains(out, "outer a.c:9;inner a.c:7_[i] 4\n");
+	recording_close(&r);
+	open_recording(RECORDING_SYMBOLS);
+	assert_string_equal(r.samples[0].frames[0].at->function, "outer");
+	assert_int_equal(r.samples[0].frames[0].at->function_offset, 16);
+	assert_int_equal(r.samples[0].frames[0].at->line.line, 7);
+	recording_close(&r);
+	open_recording(RECORDING_ADDRESSES);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "  a         0x100\n");
+	recording_close(&r);
+}
+
+TEST(stored_names_of_made_code)
+{
+	begin_named();
+	thread_exit(2, 10);
+	sample(3, 10, 0x1100, 1);
+	map(4, 10, 0x5000, 0x1000, "//anon");
+	sample(5, 10, 0x5000, 1);
+	end();
+	open_recording(RECORDING_DEFAULT);
+	assert_null(r.samples[0].frames[0].at->function);
+	assert_string_equal(r.samples[1].frames[0].at->function, "jit");
+	assert_string_equal(location_object(r.samples[1].frames[0].at), "perf-10.map");
+	recording_close(&r);
+}
+
+static void named_refused(void (*put)(void))
+{
+	begin_named();
+	put();
+	end();
+	assert_int_equal(recording_open(&r, path, RECORDING_DEFAULT, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "damaged"));
+}
+
+static void put_object_of_no_string(void)
+{
+	object(&(struct data_object){.why = SOME_STRINGS}, "/c");
+}
+
+static void put_place_of_no_object(void)
+{
+	places(4, &(struct data_place){.offset = 1}, 1);
+}
+
+static void put_place_of_no_string(void)
+{
+	places(0, &(struct data_place){.offset = 1, .function = SOME_STRINGS}, 1);
+}
+
+static void put_strings_without_end(void)
+{
+	strings("abcdefgh", 8, 1);
+}
+
+static void put_inlined_into_none(void)
+{
+	places(0, &(struct data_place){.offset = 1, .inlined = 1}, 1);
+}
+
+TEST(damaged_names)
+{
+	named_refused(put_object_of_no_string);
+	named_refused(put_place_of_no_object);
+	named_refused(put_place_of_no_string);
+	named_refused(put_strings_without_end);
+	named_refused(put_inlined_into_none);
+}
+
+TEST(several_events)
+{
+	const struct data_event second = {.period = 1};
+	struct data_sample s = {.time = 2, .weight = 300, .pid = 10, .tid = 10, .nframes = 1};
+
+	begin();
+	assert_int_equal(
+		data_put(&w, DATA_EVENT, &second, offsetof(struct data_event, name), "cycles", &e),
+		0);
+	assert_int_equal(data_put(&w, DATA_RATE, &(struct data_rate){1, 99},
+				 sizeof(struct data_rate), NULL, &e),
+		0);
+	sample(3, 10, 0x1100, 1);
+	s.event = 1;
+	assert_int_equal(data_put(&w, DATA_SAMPLE, &s, sizeof(s), NULL, &e), 0);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nevents, 2);
+	assert_int_equal(r.nsamples, 1);
+	assert_int_equal(r.weight, 1);
+	recording_choose(&r, 1);
+	assert_string_equal(recording_event(&r), "cycles");
+	assert_int_equal(r.event->hz, 99);
+	assert_int_equal(r.weight, 300);
+	assert_int_equal(r.samples[0].time, 2);
+	recording_close(&r);
+	begin();
+	assert_int_equal(data_put(&w, DATA_SAMPLE, &s, sizeof(s), NULL, &e), 0);
+	end();
+	assert_int_equal(recording_open(&r, path, RECORDING_ADDRESSES, &e), -EINVAL);
+}
+
+TEST(version_1)
+{
+	struct data_head head;
+
+	begin();
+	sample(2, 10, 0x1100, 3);
+	memcpy(&head, w.buf, sizeof(head));
+	head.version = 1;
+	memcpy(w.buf, &head, sizeof(head));
+	end();
+	open_recording(RECORDING_DEFAULT);
+	assert_int_equal(r.weight, 3);
+	recording_close(&r);
+}
+
 TEST(information_cannot_do_harm)
 {
 	struct slice command;
@@ -594,7 +799,7 @@ TEST(other_files)
 	assert_int_equal(take("", 0), -EINVAL);
 	assert_int_equal(take("#!/bin/sh\necho hello, world\n", 28), -EINVAL);
 	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
-	head.version = 2;
+	head.version = DATA_VERSION + 1;
 	assert_int_equal(take((char *)&head, sizeof(head)), -EINVAL);
 	head.version = DATA_VERSION;
 	head.order = 0x04030201;
@@ -631,7 +836,7 @@ TEST(damaged_records)
 	refused(DATA_STACK, &(struct data_stack){.weight = 1, .nframes = 1},
 		sizeof(struct data_stack), NULL);
 	refused(DATA_STACK, &(struct data_stack){.nframes = 0}, sizeof(struct data_stack), NULL);
-	refused(DATA_STACK, &(struct data_stack){.weight = 1, .nframes = UINT32_MAX},
+	refused(DATA_STACK, &(struct data_stack){.weight = 1, .nframes = UINT16_MAX},
 		sizeof(struct data_stack), NULL);
 	refused(DATA_STACK, &s, 32, NULL);
 	refused(DATA_MAP, &m, offsetof(struct data_map, name), "x");

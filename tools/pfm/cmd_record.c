@@ -47,11 +47,12 @@ struct record_options {
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
 	bool stacks;
+	bool no_symbols;
 	char **command; /* NULL: none */
 };
 
 /* Options without a letter. */
-enum { RECORD_CALL_GRAPH = OPTION_LONG + 1 };
+enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_NO_SYMBOLS };
 
 #define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
 
@@ -65,6 +66,8 @@ static const struct option_row record_options_rows[] = {
 	{'o', "output", "FILE", "default: pfm.data; - is standard output", 0},
 	{'g', NULL, NULL, "with call chains, by frame pointers", 0},
 	{RECORD_CALL_GRAPH, "call-graph", "fp", "the same", 0},
+	{RECORD_NO_SYMBOLS, "no-symbols", NULL,
+		"store addresses without names: pfm report then finds the names, here", 0},
 	PLACE_OPTIONS,
 
 	/* perf record */
@@ -159,6 +162,9 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 		return record_number("-c", optarg, INT64_MAX, &o->period, e);
 	case RECORD_CALL_GRAPH:
 		return record_set_call_graph(o, optarg, e);
+	case RECORD_NO_SYMBOLS:
+		o->no_symbols = true;
+		return 0;
 	default:
 		o->stacks = true;
 		return 0;
@@ -422,6 +428,15 @@ static int record_go(
 	return end;
 }
 
+/* A recording without names is still a recording. */
+static void record_find_names(struct recorder *r)
+{
+	struct err e = {0};
+
+	if (recorder_find_names(r, &e) < 0)
+		fprintf(stderr, "pfm record: addresses without names: %s\n", e.text);
+}
+
 /* The exit status. After a signal, the command may end in its own way. */
 static int record_status(struct launch *l, int end, const struct signals *signals)
 {
@@ -487,6 +502,8 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 	started = end == 0;
 	if (started)
 		end = record_go(&r, l, signals, e);
+	if (end > 0 && !o->no_symbols)
+		record_find_names(&r);
 	if (recorder_close(&r, end > 0, &closing) < 0 && end > 0) {
 		*e = closing;
 		end = -closing.no;

@@ -15,10 +15,12 @@
 
 #define DATA_MAGIC "PFMDATA\n"
 enum {
-	DATA_VERSION = 1,
+	DATA_VERSION = 2, /* versions from 1 on are read */
 	DATA_ORDER = 0x01020304,
 	DATA_SIZE_MAX = 1 << 20, /* bytes of a record */
 	DATA_FRAMES_MAX = 1024,
+	DATA_EVENTS_MAX = 64,
+	DATA_INLINED_MAX = 64, /* functions at one place */
 	DATA_BUILD_ID_MAX = 20,
 };
 
@@ -39,6 +41,10 @@ enum data_type {
 	DATA_END,
 	DATA_STACK,
 	DATA_EXIT,
+	DATA_RATE,
+	DATA_OBJECT,
+	DATA_STRINGS,
+	DATA_PLACES,
 };
 
 /* Each record begins with this, and is followed by the structure of its type. */
@@ -51,10 +57,11 @@ struct data_rec {
 
 /* DATA_INFO is text: lines KEY VALUE. */
 
-/* The event that overflows; there is one such record, before the samples. */
+/* An event that overflows. Its records precede the samples, which name an event by its number: the
+ * first is 0. Version 1 has one. */
 struct data_event {
-	uint64_t period;
-	uint64_t code; /* of the PMC */
+	uint64_t period; /* events that a weight of 1 stands for */
+	uint64_t code;   /* of the PMC */
 	char name[1];
 };
 
@@ -93,7 +100,8 @@ struct data_sample {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint32_t nframes; /* 1 or more */
+	uint16_t nframes; /* 1 or more */
+	uint16_t event;   /* its number */
 	uint64_t ip[1]; /* the instruction, then return addresses; 0: not known, or not permitted */
 };
 
@@ -113,7 +121,8 @@ struct data_stack {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint32_t nframes; /* with markers; 0: the stack is not known */
+	uint16_t nframes; /* with markers; 0: the stack is not known */
+	uint16_t event;   /* its number */
 	uint32_t flags;   /* enum data_stack_flag */
 	uint32_t reserved;
 };
@@ -142,6 +151,61 @@ struct data_lost {
 	char why[1];
 };
 
+/* The samples a second that were asked for. The event's period is 1, and the weight of a sample is
+ * the number of events since the previous one. */
+struct data_rate {
+	uint32_t event;
+	uint32_t hz;
+};
+
+/*
+ * The names of the code that was sampled, found when the recording ended: objects, strings, and
+ * places, each numbered from 0 on in the order of the file. A place refers to objects and strings
+ * before it. String 0 is empty: there is none.
+ */
+enum data_object_flag {
+	DATA_OBJECT_KERNEL = 1,  /* the kernel or a module: its offsets are addresses */
+	DATA_OBJECT_PROCESS = 2, /* code that a process has made: its offsets are addresses there */
+};
+
+struct data_object {
+	uint32_t flags;  /* enum data_object_flag */
+	uint32_t pid;    /* with DATA_OBJECT_PROCESS */
+	uint32_t life;   /* number of processes that had this pid before */
+	uint32_t why;    /* string: why its functions have no names */
+	uint8_t id_size; /* as in struct data_map */
+	uint8_t id[DATA_BUILD_ID_MAX];
+	char name[1]; /* of a file, that of its mappings */
+};
+
+struct data_strings {
+	uint32_t n; /* strings that follow, each with its NUL */
+	uint32_t reserved;
+};
+
+/* A function at a byte of an object. At one byte there may be several, the innermost first. */
+struct data_place {
+	uint64_t offset;
+	uint64_t address;         /* for people: in the object's own addresses */
+	uint32_t function;        /* string, as the linker has it */
+	uint32_t function_offset; /* from the function's beginning, unless it is inlined */
+	uint32_t file;            /* string: the source file; 0: line is 0, too */
+	uint32_t dir;             /* string: directory of compilation, if @file is relative to it */
+	uint32_t line;
+	uint32_t inlined; /* 1: it is inlined into the function of the next place */
+};
+
+struct data_places {
+	uint32_t object;
+	uint32_t n;
+};
+
+/* The places, which follow @p. */
+static inline const struct data_place *data_places(const struct data_places *p)
+{
+	return (const struct data_place *)(p + 1);
+}
+
 /* The last record: the recording ended properly. */
 struct data_end {
 	uint64_t time;
@@ -153,6 +217,7 @@ struct data_writer {
 	bool to_stdout;
 	int fd;           /* -1: not opened yet */
 	int failed;       /* the errno that ended writing; 0: none */
+	int copy;         /* what was written, if the file is a pipe or a device; -1: none */
 	uint64_t written; /* bytes before those in buf, a whole number of records */
 	size_t n;         /* bytes in buf */
 	char *buf;
@@ -161,6 +226,8 @@ struct data_writer {
 /* Begins the file @path, "-" for stdout, with its head. The first flush creates or replaces the
  * file. */
 int data_create(struct data_writer *w, const char *path, struct err *e);
+/* Begins a file in the empty file @fd, which stays the caller's. */
+int data_create_in(struct data_writer *w, int fd, struct err *e);
 /* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
 int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
 	const char *text, struct err *e);
@@ -174,13 +241,18 @@ struct data_file {
 	char *p; /* aligned for any record */
 	size_t n;
 	size_t at;
-	bool cut; /* the file ends within a record */
+	bool cut;   /* the file ends within a record */
+	bool named; /* it has objects */
 };
 
+/* Reads back what @w has written. */
+int data_reread(const struct data_writer *w, struct data_file *f, struct err *e);
 /* Reads the file @path, "-" for stdin. */
 int data_load(struct data_file *f, const char *path, struct err *e);
 /* Takes over @p, which has @n bytes from malloc, and checks the head. */
 int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e);
+/* Appends the records of @fd, a file with a head. */
+int data_append(struct data_file *f, int fd, struct err *e);
 void data_unload(struct data_file *f);
 
 /* Gets the next record, after checking it. Returns 1, 0 at the end, or -EINVAL. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,8 +44,10 @@ static int data_check_head(const struct data_file *f, const char *path, struct e
 	if (head.order != DATA_ORDER)
 		return err_set(e, EINVAL,
 			"%s is of a machine with another byte order: report there", path);
-	if (head.version != DATA_VERSION)
-		return err_set(e, EINVAL, "%s has version %u of the file format, this pfm reads %d",
+	if (head.version < 1 || head.version > DATA_VERSION)
+		return err_set(e, EINVAL,
+			"%s has version %u of the file format, and this pfm reads up to version "
+			"%d: report with the pfm that recorded it",
 			path, head.version, DATA_VERSION);
 	return 0;
 }
@@ -71,14 +74,14 @@ static int data_fill_records(struct data_file *f, int fd, const char *path, stru
 		more = data_fill(f, fd, room);
 		if (more < 0)
 			return err_set(e, -more, "cannot read %s: %s", path, err_name(-more));
-		do
-			rc = data_next(f, &rec, e);
-		while (rc > 0);
+		while ((rc = data_next(f, &rec, e)) > 0)
+			f->named |= rec->type == DATA_OBJECT;
 		if (rc < 0)
 			return err_prefix(e, "%s", path);
 	}
+	f->cut = f->at < f->n;
+	f->n = f->at;
 	f->at = sizeof(struct data_head);
-	f->cut = false;
 	return 0;
 }
 
@@ -91,6 +94,27 @@ static int data_read_all(struct data_file *f, int fd, const char *path, struct e
 	if (data_check_head(f, path, e) < 0)
 		return -e->no;
 	return data_fill_records(f, fd, path, e);
+}
+
+int data_reread(const struct data_writer *w, struct data_file *f, struct err *e)
+{
+	off_t end = lseek(w->copy >= 0 ? w->copy : w->fd, 0, SEEK_CUR);
+	CLEANUP_CLOSE int fd = -1;
+	char link[40];
+	int rc;
+
+	*f = (struct data_file){.at = sizeof(struct data_head)};
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", w->copy >= 0 ? w->copy : w->fd);
+	if (end < (off_t)w->written)
+		return err_set(
+			e, EFBIG, "%s is a pipe, and too much was written to keep a copy", w->path);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || lseek(fd, end - (off_t)w->written, SEEK_SET) < 0)
+		return err_set(e, errno, "cannot read %s again: %s", w->path, err_name(errno));
+	rc = data_read_all(f, fd, w->path, e);
+	if (rc < 0)
+		data_unload(f);
+	return rc;
 }
 
 int data_load(struct data_file *f, const char *path, struct err *e)
@@ -118,6 +142,19 @@ int data_take(struct data_file *f, char *p, size_t n, const char *path, struct e
 	return -e->no;
 }
 
+int data_append(struct data_file *f, int fd, struct err *e)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int rc = -errno;
+
+	f->at = sizeof(struct data_head);
+	if (end >= (off_t)sizeof(struct data_head)) {
+		(void)lseek(fd, sizeof(struct data_head), SEEK_SET);
+		rc = data_fill(f, fd, f->n + (size_t)end - sizeof(struct data_head));
+	}
+	return rc < 0 ? err_set(e, -rc, "cannot read the names: %s", err_name(-rc)) : 0;
+}
+
 void data_unload(struct data_file *f)
 {
 	free(f->p);
@@ -141,6 +178,8 @@ static size_t data_string(uint32_t type)
 		return offsetof(struct data_map, name);
 	case DATA_LOST:
 		return offsetof(struct data_lost, why);
+	case DATA_OBJECT:
+		return offsetof(struct data_object, name);
 	default:
 		return 0;
 	}
@@ -159,6 +198,12 @@ static size_t data_smallest(uint32_t type)
 		return sizeof(struct data_stack);
 	case DATA_EXIT:
 		return sizeof(struct data_exit);
+	case DATA_RATE:
+		return sizeof(struct data_rate);
+	case DATA_STRINGS:
+		return sizeof(struct data_strings);
+	case DATA_PLACES:
+		return sizeof(struct data_places);
 	default:
 		return data_string(type) ? data_string(type) + 1 : 0;
 	}
@@ -181,6 +226,34 @@ static bool data_stack_fits(const struct data_stack *s, size_t size)
 	       size == sizeof(*s) + s->nframes * sizeof(uint64_t);
 }
 
+static bool data_strings_fit(const struct data_strings *s, size_t size)
+{
+	const char *at = (const char *)(s + 1), *end = (const char *)s + size;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		at = memchr(at, '\0', (size_t)(end - at));
+		if (!at++)
+			return false;
+	}
+	return true;
+}
+
+/* The functions at a byte are in one record, and as few as can be shown. */
+static bool data_places_fit(const struct data_places *p, size_t size)
+{
+	const struct data_place *place = data_places(p);
+	uint32_t depth = 0;
+
+	if ((size - sizeof(*p)) / sizeof(*place) != p->n || (size - sizeof(*p)) % sizeof(*place))
+		return false;
+	for (uint32_t i = 0; i < p->n; i++) {
+		depth = place[i].inlined ? depth + 1 : 0;
+		if (depth >= DATA_INLINED_MAX)
+			return false;
+	}
+	return depth == 0;
+}
+
 /* Whether the record's contents fit in @size, its size without the head. */
 static bool data_fits(const struct data_rec *rec, size_t size)
 {
@@ -195,6 +268,12 @@ static bool data_fits(const struct data_rec *rec, size_t size)
 		return data_sample_fits((const struct data_sample *)body, size);
 	if (rec->type == DATA_STACK)
 		return data_stack_fits((const struct data_stack *)body, size);
+	if (rec->type == DATA_OBJECT)
+		return ((const struct data_object *)body)->id_size <= DATA_BUILD_ID_MAX;
+	if (rec->type == DATA_STRINGS)
+		return data_strings_fit((const struct data_strings *)body, size);
+	if (rec->type == DATA_PLACES)
+		return data_places_fit((const struct data_places *)body, size);
 	return true;
 }
 
@@ -209,7 +288,7 @@ int data_next(struct data_file *f, const struct data_rec **rec, struct err *e)
 	size_t left = f->n - f->at;
 
 	if (left < sizeof(*r)) {
-		f->cut = left > 0;
+		f->cut |= left > 0;
 		return 0;
 	}
 	if (r->size < sizeof(*r) || r->size % 8 || r->size > DATA_SIZE_MAX)

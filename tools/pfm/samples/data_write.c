@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/pfm/text/output.h"
 
-enum { DATA_BUF = DATA_SIZE_MAX };
+enum { DATA_BUF = DATA_SIZE_MAX, DATA_COPY_MAX = 1 << 28 };
 
 int data_create(struct data_writer *w, const char *path, struct err *e)
 {
@@ -21,7 +22,7 @@ int data_create(struct data_writer *w, const char *path, struct err *e)
 	bool to_stdout = strcmp(path, "-") == 0;
 
 	*w = (struct data_writer){
-		.path = to_stdout ? "stdout" : path, .to_stdout = to_stdout, .fd = -1};
+		.path = to_stdout ? "stdout" : path, .to_stdout = to_stdout, .fd = -1, .copy = -1};
 	memcpy(head.magic, DATA_MAGIC, sizeof(head.magic));
 	w->buf = malloc(DATA_BUF);
 	if (!w->buf)
@@ -29,6 +30,14 @@ int data_create(struct data_writer *w, const char *path, struct err *e)
 	memcpy(w->buf, &head, sizeof(head));
 	w->n = sizeof(head);
 	return 0;
+}
+
+int data_create_in(struct data_writer *w, int fd, struct err *e)
+{
+	if (data_create(w, "names", e) < 0)
+		return -e->no;
+	w->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return w->fd < 0 ? err_set(e, errno, "no descriptor for names: %s", err_name(errno)) : 0;
 }
 
 /* Renames an older file to PATH.old. Devices and pipes are written to instead. */
@@ -51,6 +60,7 @@ static int data_keep_old(const char *path, struct err *e)
 static int data_open(struct data_writer *w, struct err *e)
 {
 	static const struct output_how how = {.mode = 0600};
+	struct stat st;
 	int fd;
 
 	if (!w->to_stdout && data_keep_old(w->path, e) < 0)
@@ -61,6 +71,8 @@ static int data_open(struct data_writer *w, struct err *e)
 		return w->to_stdout ? err_set(e, errno, "cannot write stdout: %s", err_name(errno))
 				    : fd;
 	w->fd = fd;
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		w->copy = memfd_create("recording", MFD_CLOEXEC);
 	return 0;
 }
 
@@ -105,6 +117,16 @@ static int data_fail(struct data_writer *w, size_t done, int no, struct err *e)
 	return data_sentence(w, e);
 }
 
+/* Adds the buffer to the copy. A copy that is not whole is given up. */
+static void data_keep_copy(struct data_writer *w)
+{
+	if (w->copy < 0 || (w->written + w->n <= DATA_COPY_MAX &&
+				   write(w->copy, w->buf, w->n) == (ssize_t)w->n))
+		return;
+	close(w->copy);
+	w->copy = -1;
+}
+
 int data_flush(struct data_writer *w, struct err *e)
 {
 	size_t done = 0;
@@ -120,6 +142,7 @@ int data_flush(struct data_writer *w, struct err *e)
 			return data_fail(w, done, errno, e);
 		done += n > 0 ? (size_t)n : 0;
 	}
+	data_keep_copy(w);
 	w->written += w->n;
 	w->n = 0;
 	return 0;
@@ -156,8 +179,10 @@ int data_close(struct data_writer *w, struct err *e)
 		rc = data_flush(w, e);
 	if (w->fd >= 0 && close(w->fd) < 0 && rc == 0)
 		rc = err_set(e, errno, "cannot write %s: %s", w->path, err_name(errno));
+	if (w->copy >= 0)
+		close(w->copy);
 	free(w->buf);
 	w->buf = NULL;
-	w->fd = -1;
+	w->fd = w->copy = -1;
 	return rc;
 }

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool object_is_file(const struct object *o)
+{
+	return o->path[0] == '/' && o->path[1] != '/';
+}
+
 int image_init(struct image *im)
 {
 	*im = (struct image){.nobjects = 0};

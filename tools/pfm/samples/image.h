@@ -15,10 +15,11 @@ struct object {
 	char *path;
 	uint8_t id[DATA_BUILD_ID_MAX]; /* as in struct data_map */
 	uint8_t id_size;
-	unsigned number;         /* counts from 0 */
-	struct symbols *symbols; /* for pfm report; NULL: not opened, or there are none */
-	bool opened;             /* symbols have been looked for */
+	unsigned number; /* counts from 0 */
 };
+
+/* Whether it is a file. Other mappings have names like [vdso] and //anon. */
+bool object_is_file(const struct object *o);
 
 struct image_map {
 	uint64_t addr;
@@ -70,8 +71,8 @@ int image_add(struct image *im, const struct data_map *m, const char *name);
 int image_name_thread(struct image *im, uint32_t tid, const char *comm);
 /* Notes the end of a thread. */
 int image_exit(struct image *im, uint32_t tid);
-/* Call it when thread @tid of process @pid is alive. If a thread with that number has ended, this is
- * another one; of a new process, the mappings are not known yet. */
+/* Call it when thread @tid of process @pid is alive. If a thread with that number has ended, this
+ * is another one; of a new process, the mappings are not known yet. */
 void image_live(struct image *im, uint32_t pid, uint32_t tid);
 /* How many threads have had this number before the present one. */
 unsigned image_life(const struct image *im, uint32_t tid);

@@ -12,111 +12,6 @@
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/recording.h"
 
-static const char kallsyms_path[] = "/proc/kallsyms", kernel_name[] = "[kernel]";
-
-static bool locations_same_boot(const struct recording *r)
-{
-	struct slice then = recording_info(r, "boot_id");
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char now[64] = "";
-
-	if (!f || !fgets(now, sizeof(now), f))
-		return false;
-	now[strcspn(now, "\n")] = '\0';
-	return slice_is(then, now);
-}
-
-static struct kallsyms *locations_kernel(struct recording *r)
-{
-	struct err e;
-
-	if (r->kernel_tried || !r->names)
-		return r->kernel;
-	r->kernel_tried = true;
-	if (!locations_same_boot(r)) {
-		text_printf(&r->notes, "no names of kernel functions: recorded before the last "
-				       "boot, or elsewhere\n");
-		return NULL;
-	}
-	r->kernel = kallsyms_open(kallsyms_path, &e);
-	if (!r->kernel)
-		text_printf(&r->notes, "no names of kernel functions: %s\n", e.text);
-	return r->kernel;
-}
-
-/* Objects without a file have names like [vdso] and //anon. */
-static bool locations_is_file(const struct object *o)
-{
-	return o->path[0] == '/' && o->path[1] != '/';
-}
-
-static struct symbols *locations_symbols(struct recording *r, struct object *o)
-{
-	struct err e;
-
-	if (o->opened || !r->names || !locations_is_file(o))
-		return o->symbols;
-	o->opened = true;
-	o->symbols = symbols_open(o, &e);
-	if (!o->symbols)
-		text_printf(&r->notes, "addresses instead of names: %s\n", e.text);
-	return o->symbols;
-}
-
-static int location_resolve_kernel(struct recording *r, struct location *p)
-{
-	struct kallsyms *k = locations_kernel(r);
-	const char *module = NULL;
-	struct symbol s = {.name = NULL};
-
-	if (k)
-		s = kallsyms_find(k, p->ip, &module);
-	p->object = image_object(
-		&r->image, module ? module : kernel_name, (const uint8_t[DATA_BUILD_ID_MAX]){0}, 0);
-	p->function = s.name;
-	p->function_offset = s.offset;
-	return p->object ? 0 : -ENOMEM;
-}
-
-static void location_resolve_user(struct recording *r, struct location *p)
-{
-	struct symbols *symbols = p->in ? locations_symbols(r, p->in) : NULL;
-	struct symbol s;
-
-	if (!symbols)
-		return;
-	s = symbols_find(symbols, p->offset);
-	p->address = s.address;
-	p->function = s.name;
-	p->function_offset = s.offset;
-}
-
-static bool location_is_clean(const struct symbol_line *at)
-{
-	return (!at->file || name_is_clean(at->file)) && (!at->dir || name_is_clean(at->dir));
-}
-
-/* Finds the position of @p in the source, and the functions that are inlined there: @p becomes the
- * innermost of them. Returns the number of functions; @frames has their names and positions. */
-static unsigned location_frames(
-	struct recording *r, struct location *p, struct symbol_frame frames[SYMBOL_FRAMES])
-{
-	unsigned n = 1;
-
-	if (!p->in || !p->in->symbols || !(r->names & (RECORDING_INLINED | RECORDING_LINES)))
-		return 1;
-	n = symbols_frames(p->in->symbols, p->address, frames);
-	for (unsigned i = 0; i < n; i++)
-		if (!location_is_clean(&frames[i].at))
-			frames[i].at = (struct symbol_line){NULL};
-	frames[n - 1].name = p->function;
-	p->line = frames[0].at;
-	if (!(r->names & RECORDING_INLINED))
-		return 1;
-	p->function = frames[0].name;
-	return n;
-}
-
 static struct location *locations_known(
 	const struct recording *r, const struct location *p, uint64_t key)
 {
@@ -147,6 +42,8 @@ static struct demangled_name *locations_demangled(struct recording *r, const cha
 	if (!d)
 		return NULL;
 	d->name = demangle(name);
+	if (d->name)
+		name_clean(d->name);
 	hash_add(&r->demangled, &d->node, (uintptr_t)name);
 	if (!demangle_supported && r->demangled.n == 1)
 		text_printf(&r->notes, "names of C++ and Rust as the linker has them: this pfm was "
@@ -182,60 +79,86 @@ static int location_keep(struct recording *r, struct location *p, uint64_t key)
 {
 	int rc = location_demangle(r, p);
 
-	if (p->function && !name_is_clean(p->function))
-		p->function = NULL;
 	r->nlines += p->line.file != NULL;
 	p->number = r->nlocations++;
 	hash_add(&r->locations, &p->node, key);
 	return rc < 0 ? rc : location_label(r, p);
 }
 
-/* A copy of @from, for the function into which it is inlined. NULL: no memory. */
-static struct location *location_outer(const struct location *from, const struct symbol_frame *f)
+/* Sets what is stored about a function at the place of @p. */
+static void location_set(const struct recording *r, struct location *p, const struct data_place *f)
 {
-	struct location *p = malloc(sizeof(*p));
+	const struct stored *s = &r->stored;
 
-	if (!p)
-		return NULL;
-	*p = *from;
-	p->function = f->name;
-	p->line = f->at;
-	p->depth = from->depth + 1;
-	p->label = NULL;
-	return p;
+	p->address = f->address;
+	p->function = stored_string(s, f->function);
+	p->function_offset = f->function_offset;
+	p->line = (struct symbol_line){.file = stored_string(s, f->file),
+		.dir = stored_string(s, f->dir),
+		.line = f->line};
+}
+
+/* Adds the function that contains all others at its place, which has the position of the innermost.
+ */
+static const struct location *locations_add_whole(
+	struct recording *r, struct location *p, const struct stored_place *stored, uint64_t key)
+{
+	struct symbol_line line;
+
+	location_set(r, p, &stored->first[0]);
+	line = p->line;
+	location_set(r, p, &stored->first[stored->n - 1]);
+	p->line = line;
+	return location_keep(r, p, key) < 0 ? NULL : p;
+}
+
+/* Adds the functions of a place, of which each is inlined into the next. */
+static const struct location *locations_add_all(
+	struct recording *r, struct location *p, const struct stored_place *stored, uint64_t key)
+{
+	struct location *first = p;
+
+	for (unsigned i = 0; i < stored->n; i++) {
+		struct location *outer = i + 1 < stored->n ? malloc(sizeof(*outer)) : NULL;
+
+		if (outer)
+			*outer = *p;
+		location_set(r, p, &stored->first[i]);
+		p->depth = i;
+		p->into = outer;
+		if (location_keep(r, p, key) < 0 || (!outer && i + 1 < stored->n)) {
+			free(outer);
+			return NULL;
+		}
+		p = outer;
+	}
+	return first;
 }
 
 /* Adds a location, its names, and the functions into which it is inlined. NULL: no memory. */
 static const struct location *locations_add(
 	struct recording *r, const struct location *at, uint64_t key)
 {
-	struct symbol_frame frames[SYMBOL_FRAMES];
-	struct location *p = malloc(sizeof(*p)), *first = p;
-	unsigned n;
+	static const uint8_t no_id[DATA_BUILD_ID_MAX];
+	const struct stored_place *stored =
+		r->names ? stored_find(&r->stored, at->in, at->kernel, at->offset) : NULL;
+	struct location *p = malloc(sizeof(*p));
 
 	if (!p)
 		return NULL;
 	*p = *at;
-	p->object = p->in;
+	p->object = stored ? stored->in->object : p->in;
 	p->address = p->offset;
-	if (p->kernel && location_resolve_kernel(r, p) < 0) {
+	if (!p->object && p->kernel)
+		p->object = image_object(&r->image, "[kernel]", no_id, 0);
+	if (p->kernel && !p->object) {
 		free(p);
 		return NULL;
 	}
-	if (!p->kernel)
-		location_resolve_user(r, p);
-	n = location_frames(r, p, frames);
-	for (unsigned i = 1; i < n; i++) {
-		struct location *outer = location_outer(p, &frames[i]);
-
-		p->into = outer;
-		if (location_keep(r, p, key) < 0 || !outer) {
-			free(outer);
-			return NULL;
-		}
-		p = outer;
-	}
-	return location_keep(r, p, key) < 0 ? NULL : first;
+	if (!stored)
+		return location_keep(r, p, key) < 0 ? NULL : p;
+	return r->names & RECORDING_INLINED ? locations_add_all(r, p, stored, key)
+					    : locations_add_whole(r, p, stored, key);
 }
 
 /* The mapping at @ip. A forked thread has the name of its parent until it has its own. */
@@ -256,6 +179,18 @@ static const struct image_map *location_map(
 	return m;
 }
 
+/* Code that the process has made is stored with its address. */
+static void location_find_made(
+	const struct recording *r, const struct recorded_sample *s, struct location *at)
+{
+	struct object *made = stored_process(&r->stored, s->pid, image_life(&r->image, s->pid));
+
+	if (!made || !stored_find(&r->stored, made, false, at->ip))
+		return;
+	at->in = made;
+	at->offset = at->ip;
+}
+
 const struct location *locations_find(
 	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel)
 {
@@ -268,16 +203,11 @@ const struct location *locations_find(
 		at.in = m->object;
 		at.offset = ip - m->addr + m->pgoff;
 	}
+	if (!kernel && !(m && object_is_file(m->object)))
+		location_find_made(r, s, &at);
 	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
 	known = locations_known(r, &at, key);
 	return known ? known : locations_add(r, &at, key);
-}
-
-static void locations_close_symbols(struct recording *r)
-{
-	for (size_t i = 0; i < r->image.objects.nbuckets; i++)
-		for (struct hash_node *n = r->image.objects.bucket[i]; n; n = n->next)
-			symbols_close(container_of(n, struct object, node)->symbols);
 }
 
 static void locations_free_all(struct recording *r)
@@ -315,8 +245,6 @@ void locations_free(struct recording *r)
 {
 	locations_free_demangled(r);
 	locations_free_all(r);
-	locations_close_symbols(r);
-	kallsyms_close(r->kernel);
 }
 
 const char *location_function(const struct location *p, char room[LOCATION_ROOM])

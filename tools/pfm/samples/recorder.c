@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "tools/pfm/samples/find_names.h"
 #include "tools/pfm/text/digits.h"
 #include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
@@ -310,6 +311,15 @@ int recorder_stop(struct recorder *r, struct err *e)
 	if (recorder_round(r, e) < 0)
 		return -e->no;
 	return recorder_note_failures(r, e);
+}
+
+int recorder_find_names(struct recorder *r, struct err *e)
+{
+	struct data_file written;
+
+	if (data_flush(&r->out, e) < 0 || data_reread(&r->out, &written, e) < 0)
+		return -e->no;
+	return find_names(&written, &r->out, e);
 }
 
 static void recorder_free_root(struct recorder_root *root)

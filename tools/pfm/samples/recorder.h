@@ -61,6 +61,8 @@ int recorder_start(struct recorder *r, struct err *e);
 int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
 /* Stops, and records what is left. */
 int recorder_stop(struct recorder *r, struct err *e);
+/* Finds the names of the sampled code, and records them. */
+int recorder_find_names(struct recorder *r, struct err *e);
 /* Removes the contexts and closes the file, even after a failure. @ended: marks the end of the
  * recording. */
 int recorder_close(struct recorder *r, bool ended, struct err *e);

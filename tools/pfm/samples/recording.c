@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "tools/pfm/text/names.h"
 
 /* A record with a time, and its position in the file, which orders equal times. */
@@ -153,41 +154,76 @@ static void recording_clean_names(const struct data_rec *rec)
 		recording_clean(((const struct data_map *)body)->name);
 	else if (rec->type == DATA_LOST)
 		recording_clean(((const struct data_lost *)body)->why);
+	else if (rec->type == DATA_OBJECT)
+		recording_clean(((const struct data_object *)body)->name);
 }
 
-/* Counts a stack. A stack without frames gets one unknown frame. */
-static void recording_count_stack(struct recording *r, const struct data_stack *s)
+static int recording_damaged(const char *what, struct err *e)
 {
+	return err_set(e, EINVAL, "the file is damaged: %s: record it again", what);
+}
+
+static int recording_add_event(struct recording *r, const struct data_event *from, struct err *e)
+{
+	if (r->nevents == DATA_EVENTS_MAX)
+		return recording_damaged("it has more than 64 events", e);
+	r->events[r->nevents++] =
+		(struct recorded_event){.name = from->name, .period = from->period};
+	return 0;
+}
+
+static int recording_add_rate(struct recording *r, const struct data_rate *rate, struct err *e)
+{
+	if (rate->event >= r->nevents)
+		return recording_damaged("a rate without its event", e);
+	r->events[rate->event].hz = rate->hz;
+	return 0;
+}
+
+/* Counts a sample or a stack. A stack without frames gets one unknown frame. */
+static int recording_count(
+	struct recording *r, struct timeline *l, const struct data_rec *rec, struct err *e)
+{
+	const struct data_stack *s = data_body(rec);
+
+	if (s->event >= r->nevents)
+		return recording_damaged("a sample without its event", e);
+	r->events[s->event].nsamples++;
 	r->nsamples++;
-	r->nframes += s->nframes + 1;
-	r->nstacks++;
-	r->ncut += s->flags & DATA_STACK_CUT ? 1 : 0;
+	r->nframes += s->nframes + 1U;
+	if (rec->type == DATA_STACK) {
+		r->nstacks++;
+		r->ncut += s->flags & DATA_STACK_CUT ? 1 : 0;
+	}
+	return recording_add_timed(l, rec, e);
 }
 
 static int recording_sort_out(
 	struct recording *r, struct timeline *l, const struct data_rec *rec, struct err *e)
 {
-	recording_clean_names(rec);
+	if (!(r->names & RECORDING_PLACES))
+		recording_clean_names(rec);
 	switch (rec->type) {
 	case DATA_INFO:
 		text_printf(&r->info, "%s", (const char *)data_body(rec));
 		return 0;
 	case DATA_EVENT:
-		r->event = data_body(rec);
-		return 0;
+		return recording_add_event(r, data_body(rec), e);
+	case DATA_RATE:
+		return recording_add_rate(r, data_body(rec), e);
 	case DATA_SAMPLE:
-		r->nsamples++;
-		r->nframes += ((const struct data_sample *)data_body(rec))->nframes;
-		return recording_add_timed(l, rec, e);
 	case DATA_STACK:
-		recording_count_stack(r, data_body(rec));
-		return recording_add_timed(l, rec, e);
+		return recording_count(r, l, rec, e);
 	case DATA_COMM:
 	case DATA_MAP:
 	case DATA_EXIT:
 		return recording_add_timed(l, rec, e);
 	case DATA_LOST:
 		return recording_add_loss(r, data_body(rec), e);
+	case DATA_OBJECT:
+	case DATA_STRINGS:
+	case DATA_PLACES:
+		return stored_add(&r->stored, rec, e);
 	case DATA_END:
 		r->ended = true;
 		return 0;
@@ -206,7 +242,7 @@ static int recording_read(struct recording *r, struct timeline *l, struct err *e
 			return -e->no;
 	if (rc < 0)
 		return rc;
-	if (!r->event)
+	if (!r->nevents)
 		return err_set(e, EINVAL, "the file ends before its event: record it again");
 	if (l->n)
 		qsort(l->t, l->n, sizeof(*l->t), recording_compare);
@@ -230,6 +266,9 @@ static bool recording_is_kernel(uint64_t ip)
 static int recording_push_frame(
 	struct recording *r, struct recorded_sample *s, const struct recorded_frame *f)
 {
+	s->nframes++;
+	if (r->names & RECORDING_PLACES)
+		return 0;
 	if (r->nframes == r->frames_room) {
 		size_t room = 2 * r->frames_room;
 		struct recorded_frame *more = realloc(r->frames, room * sizeof(*more));
@@ -240,7 +279,6 @@ static int recording_push_frame(
 		r->frames_room = room;
 	}
 	r->frames[r->nframes++] = *f;
-	s->nframes++;
 	return 0;
 }
 
@@ -299,14 +337,13 @@ _Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_samp
 	"a stack begins as a sample does");
 
 /* Adds @weight. Sums of overflows, and of the events that they stand for, must fit in 64 bits. */
-static int recording_add_weight(struct recording *r, uint64_t weight, struct err *e)
+static int recording_add_weight(struct recorded_event *event, uint64_t weight, struct err *e)
 {
-	uint64_t period = recording_period(r), most = period ? UINT64_MAX / period : UINT64_MAX;
+	uint64_t most = event->period ? UINT64_MAX / event->period : UINT64_MAX;
 
-	if (weight > most - r->weight)
-		return err_set(
-			e, EINVAL, "the file is damaged: more than 2^64 events: record it again");
-	r->weight += weight;
+	if (weight > most - event->weight)
+		return recording_damaged("more than 2^64 events", e);
+	event->weight += weight;
 	return 0;
 }
 
@@ -334,9 +371,12 @@ static void recording_name_sample(struct recording *r, struct recorded_sample *s
 static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
 {
 	const struct data_sample *from = data_body(rec);
-	struct recorded_sample *s = &r->samples[r->nsamples++];
+	struct recorded_event *event = &r->events[from->event];
+	struct recorded_sample *s = &event->samples[event->nsamples];
 
 	*s = (struct recorded_sample){
+		.first = r->nframes,
+		.event = from->event,
 		.time = from->time,
 		.weight = from->weight,
 		.pid = from->pid,
@@ -348,8 +388,9 @@ static int recording_add_sample(struct recording *r, const struct data_rec *rec,
 	if ((rec->type == DATA_STACK ? recording_add_stack(r, s, data_body(rec))
 				     : recording_add_ips(r, s, from)) < 0)
 		return recording_no_memory(e);
+	event->nsamples += r->names & RECORDING_PLACES ? 0 : 1;
 	recording_name_sample(r, s);
-	return recording_add_weight(r, s->weight, e);
+	return recording_add_weight(event, s->weight, e);
 }
 
 static int recording_apply_comm(struct recording *r, const struct data_comm *c, struct err *e)
@@ -378,14 +419,62 @@ static int recording_apply(struct recording *r, const struct data_rec *rec, stru
 	}
 }
 
+/* Counts the samples whose function has no name, by object. */
+static void recording_count_unnamed(const struct recording *r, size_t *unnamed)
+{
+	for (unsigned i = 0; i < r->nevents; i++)
+		for (size_t k = 0; k < r->events[i].nsamples; k++) {
+			const struct location *at = r->events[i].samples[k].frames[0].at;
+
+			if (!at->function && at->object)
+				unnamed[at->object->number]++;
+		}
+}
+
+/* Notes how many samples have addresses instead of names, a line for each reason. */
+static int recording_note_unnamed(struct recording *r)
+{
+	CLEANUP_FREE size_t *unnamed = calloc(r->image.nobjects + 1U, sizeof(*unnamed));
+
+	if (!unnamed)
+		return -ENOMEM;
+	recording_count_unnamed(r, unnamed);
+	for (size_t i = 0; r->names && i < r->stored.nobjects; i++) {
+		const struct stored_object *o = &r->stored.objects[i];
+		size_t *n = &unnamed[o->object->number];
+
+		if (o->why && *n)
+			text_printf(&r->notes, "addresses instead of names: %s (%zu samples)\n",
+				o->why, *n);
+		*n = 0;
+	}
+	return 0;
+}
+
+/* Gives each event its part of the samples, which the replay fills. */
+static void recording_divide(struct recording *r)
+{
+	struct recorded_sample *at = r->all;
+
+	for (unsigned i = 0; i < r->nevents; i++) {
+		r->events[i].samples = at;
+		at += r->names & RECORDING_PLACES ? 0 : r->events[i].nsamples;
+		r->events[i].nsamples = 0;
+	}
+}
+
 static int recording_replay(struct recording *r, const struct timeline *l, struct err *e)
 {
-	r->nsamples = r->nframes = 0;
+	size_t nsamples = r->names & RECORDING_PLACES ? 0 : r->nsamples;
+
+	recording_divide(r);
+	r->nframes = 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (recording_apply(r, l->t[i].rec, e) < 0)
 			return -e->no;
-	for (size_t i = 0, at = 0; i < r->nsamples; at += r->samples[i++].nframes)
-		r->samples[i].frames = r->frames + at;
+	for (size_t i = 0; i < nsamples; i++)
+		r->all[i].frames = r->frames + r->all[i].first;
+	recording_choose(r, 0);
 	return 0;
 }
 
@@ -395,12 +484,15 @@ static int recording_build(struct recording *r, struct timeline *l, struct err *
 
 	if (rc < 0)
 		return rc;
-	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
-	r->frames_room = r->nframes + 1;
+	r->all = calloc((r->names & RECORDING_PLACES ? 0 : r->nsamples) + 1, sizeof(*r->all));
+	r->frames_room = (r->names & RECORDING_PLACES ? 0 : r->nframes) + 1;
 	r->frames = calloc(r->frames_room, sizeof(*r->frames));
-	if (!r->samples || !r->frames || image_init(&r->image) < 0 || locations_init(r) < 0)
+	if (!r->all || !r->frames || image_init(&r->image) < 0 || locations_init(r) < 0 ||
+		stored_index(&r->stored, &r->image) < 0)
 		return recording_no_memory(e);
 	rc = recording_replay(r, l, e);
+	if (rc == 0 && recording_note_unnamed(r) < 0)
+		return recording_no_memory(e);
 	return rc < 0 || (text_ok(&r->notes) && text_ok(&r->info)) ? rc : recording_no_memory(e);
 }
 
@@ -409,11 +501,7 @@ int recording_take(struct recording *r, struct data_file file, unsigned names, s
 	struct timeline l = {0};
 	int rc;
 
-	*r = (struct recording){
-		.file = file, .names = symbols_supported ? names : RECORDING_ADDRESSES};
-	if (names && !symbols_supported)
-		text_printf(&r->notes, "addresses instead of names: this pfm was built without "
-				       "elfutils (libdw-dev)\n");
+	*r = (struct recording){.file = file, .names = names};
 	rc = recording_build(r, &l, e);
 	free(l.t);
 	if (rc < 0)
@@ -421,23 +509,21 @@ int recording_take(struct recording *r, struct data_file file, unsigned names, s
 	return rc;
 }
 
-int recording_open(struct recording *r, const char *path, unsigned names, struct err *e)
+void recording_choose(struct recording *r, unsigned event)
 {
-	struct data_file f;
-	int rc = data_load(&f, path, e);
-
-	if (rc < 0)
-		return rc;
-	rc = recording_take(r, f, names, e);
-	return rc < 0 ? err_prefix(e, "%s", path) : 0;
+	r->event = &r->events[event];
+	r->samples = r->event->samples;
+	r->nsamples = r->event->nsamples;
+	r->weight = r->event->weight;
 }
 
 void recording_close(struct recording *r)
 {
 	locations_free(r);
+	stored_free(&r->stored);
 	image_free(&r->image);
 	free(r->losses);
-	free(r->samples);
+	free(r->all);
 	free(r->frames);
 	text_free(&r->info);
 	text_free(&r->notes);

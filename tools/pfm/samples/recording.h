@@ -13,7 +13,7 @@
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
 #include "tools/pfm/samples/locations.h"
-#include "tools/pfm/samples/symbols.h"
+#include "tools/pfm/samples/stored.h"
 
 struct recorded_frame {
 	const struct location *at;
@@ -27,10 +27,21 @@ struct recorded_sample {
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t nframes;              /* 1 or more, with the inlined ones */
+	unsigned event;                /* index in recording.events */
 	unsigned life, thread_life;    /* of the process and the thread: image_life() */
 	const char *comm;              /* of the thread at that time; NULL: not known */
 	const char *process;           /* name of the process at that time; NULL: not known */
+	size_t first;                  /* of the frames, in recording.frames */
 	struct recorded_frame *frames; /* the interrupted frame, then its callers */
+};
+
+struct recorded_event {
+	const char *name;
+	uint64_t period;                 /* events that a weight of 1 stands for */
+	uint32_t hz;                     /* samples a second; 0: a sample each period */
+	struct recorded_sample *samples; /* sorted by time */
+	size_t nsamples;
+	uint64_t weight; /* of all samples */
 };
 
 struct recorded_loss {
@@ -41,32 +52,36 @@ struct recorded_loss {
 
 /* How functions are named: a sum of these. */
 enum recording_names {
-	RECORDING_ADDRESSES = 0, /* by addresses: no file but the recording is opened */
+	RECORDING_ADDRESSES = 0, /* by addresses */
 	RECORDING_SYMBOLS = 1,
 	RECORDING_DEMANGLE = 2, /* names of C++ and Rust as in the source */
 	RECORDING_INLINED = 4,  /* inlined functions are frames */
 	RECORDING_LINES = 8,    /* names have source lines, as in "a prog.c:12" */
+	RECORDING_PLACES = 16,  /* for find_names(): only the places of samples, without names */
 	RECORDING_DEFAULT = RECORDING_SYMBOLS | RECORDING_DEMANGLE | RECORDING_INLINED,
 };
 
 struct recording {
 	struct data_file file;
 	struct image image;
-	struct text info;                /* lines KEY VALUE */
-	const struct data_event *event;  /* NULL: the file was cut before it */
+	struct text info; /* lines KEY VALUE */
+	struct recorded_event events[DATA_EVENTS_MAX];
+	unsigned nevents;
+	/* The event that is shown, and its samples: recording_choose(). */
+	const struct recorded_event *event;
 	struct recorded_sample *samples; /* sorted by time */
 	size_t nsamples;
+	uint64_t weight;               /* of these samples */
+	struct recorded_sample *all;   /* of all events, one event after the other */
 	struct recorded_frame *frames; /* of all samples */
 	size_t nframes;
 	size_t frames_room;
+	struct stored stored;
 	size_t nstacks; /* samples with a call chain */
 	size_t ncut;    /* of these, those that lack their outermost callers */
 	struct hash locations;
 	unsigned nlocations;
-	unsigned nlines; /* locations whose position in the source is known */
-	uint64_t weight; /* of all samples */
-	struct kallsyms *kernel;
-	bool kernel_tried;
+	unsigned nlines;       /* locations whose position in the source is known */
 	unsigned names;        /* enum recording_names */
 	struct hash demangled; /* demangled names of functions, by the mangled name's address */
 	struct recorded_loss *losses; /* sorted by kind and reason */
@@ -76,8 +91,9 @@ struct recording {
 	bool ended;        /* the recording ended properly */
 };
 
+/* Opens a file. Names that it lacks are found in the files of this machine. */
 int recording_open(struct recording *r, const char *path, unsigned names, struct err *e);
-/* Like recording_open(), for a file in memory, which the recording takes over. */
+/* Reads a file in memory, which the recording takes over, and no other file. */
 int recording_take(struct recording *r, struct data_file file, unsigned names, struct err *e);
 void recording_close(struct recording *r);
 
@@ -85,7 +101,9 @@ void recording_close(struct recording *r);
 struct slice recording_info(const struct recording *r, const char *key);
 /* Whether the file's information has a line with @key and @value. */
 bool recording_has_info(const struct recording *r, const char *key, const char *value);
-/* The event's name and period. A file that was cut before it has no samples. */
+/* Shows the event with that index. At first, it is event 0. */
+void recording_choose(struct recording *r, unsigned event);
+/* The name and the period of the event that is shown. */
 const char *recording_event(const struct recording *r);
 uint64_t recording_period(const struct recording *r);
 /* Whether the event with the name @event counts ns, at any level. */

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/find_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "tools/pfm/samples/recording.h"
+#include "tools/pfm/samples/symbols.h"
+
+enum {
+	FIND_PLACES = 1000,        /* in a record */
+	FIND_STRINGS = 1 << 19,    /* bytes of strings in a record, besides the last one */
+	FIND_STRING_MAX = 1 << 16, /* bytes of a string; the rest is cut off */
+};
+
+/* A sampled place. */
+struct find_head {
+	const struct location *at;
+	struct object *object;
+	struct symbol symbol; /* of the kernel */
+};
+
+struct find_string {
+	struct hash_node node;
+	uint32_t number;
+	char text[];
+};
+
+struct finder {
+	struct recording *r; /* by addresses */
+	struct data_writer *out;
+	struct find_head *heads; /* sorted by object and offset */
+	size_t nheads;
+	struct kallsyms *kernel;
+	struct err kernel_why;
+	struct hash strings;
+	uint32_t nstrings;
+	struct text pending; /* struct data_strings and the strings that are not written yet */
+	uint32_t npending;
+	uint32_t nobjects;
+	struct {
+		struct data_places head;
+		struct data_place all[FIND_PLACES];
+	} places;
+};
+
+static int find_no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "no memory for the names of functions");
+}
+
+/* --- Strings and places */
+
+static int find_flush_strings(struct finder *f, struct err *e)
+{
+	struct data_strings head = {.n = f->npending};
+	int rc;
+
+	if (!f->npending)
+		return 0;
+	if (!text_ok(&f->pending))
+		return find_no_memory(e);
+	memcpy(f->pending.p, &head, sizeof(head));
+	rc = data_put(f->out, DATA_STRINGS, f->pending.p, f->pending.n, NULL, e);
+	text_clear(&f->pending);
+	f->npending = 0;
+	return rc;
+}
+
+static int find_add_string(struct finder *f, const char *s, size_t n, uint64_t key, struct err *e)
+{
+	static const struct data_strings room;
+	struct find_string *new = malloc(sizeof(*new) + n + 1);
+
+	if (!new)
+		return find_no_memory(e);
+	memcpy(new->text, s, n);
+	new->text[n] = '\0';
+	new->number = f->nstrings++;
+	hash_add(&f->strings, &new->node, key);
+	if (!f->npending++)
+		text_append(&f->pending, (const char *)&room, sizeof(room));
+	text_append(&f->pending, new->text, n + 1);
+	return f->pending.n < FIND_STRINGS ? 0 : find_flush_strings(f, e);
+}
+
+/* Sets @number to that of the string @s; NULL: 0. */
+static int find_string(struct finder *f, const char *s, uint32_t *number, struct err *e)
+{
+	size_t n = s ? strnlen(s, FIND_STRING_MAX) : 0;
+	uint64_t key = s ? hash_string(s) : 0;
+
+	*number = 0;
+	if (!n)
+		return 0;
+	for (struct hash_node *h = hash_find(&f->strings, key); h; h = hash_find_next(h)) {
+		const struct find_string *known = container_of(h, struct find_string, node);
+
+		*number = known->number;
+		if (strncmp(known->text, s, n) == 0 && !known->text[n])
+			return 0;
+	}
+	*number = f->nstrings;
+	return find_add_string(f, s, n, key, e);
+}
+
+static int find_flush_places(struct finder *f, struct err *e)
+{
+	size_t size = sizeof(f->places.head) + f->places.head.n * sizeof(f->places.all[0]);
+
+	if (!f->places.head.n)
+		return 0;
+	if (find_flush_strings(f, e) < 0 ||
+		data_put(f->out, DATA_PLACES, &f->places, size, NULL, e) < 0)
+		return -e->no;
+	f->places.head.n = 0;
+	return 0;
+}
+
+/* Begins an object, to which the following places belong. */
+static int find_begin_object(
+	struct finder *f, const struct data_object *object, const char *name, struct err *e)
+{
+	if (find_flush_places(f, e) < 0 || find_flush_strings(f, e) < 0)
+		return -e->no;
+	f->places.head.object = f->nobjects++;
+	return data_put(f->out, DATA_OBJECT, object, offsetof(struct data_object, name), name, e);
+}
+
+static int find_add_place(struct finder *f, struct data_place place, const char *function,
+	const struct symbol_line *at, struct err *e)
+{
+	if (find_string(f, function, &place.function, e) < 0 ||
+		find_string(f, at->file, &place.file, e) < 0 ||
+		find_string(f, at->file ? at->dir : NULL, &place.dir, e) < 0)
+		return -e->no;
+	if (place.file)
+		place.line = at->line;
+	f->places.all[f->places.head.n++] = place;
+	return 0;
+}
+
+/* --- Objects */
+
+/* Adds the functions of a place, of which @symbol contains the others. */
+static int find_add_functions(struct finder *f, const struct find_head *h, struct symbol symbol,
+	const struct symbol_frame frames[], unsigned n, struct err *e)
+{
+	struct data_place place = {.offset = h->at->offset, .address = symbol.address};
+
+	if (f->places.head.n + n > FIND_PLACES && find_flush_places(f, e) < 0)
+		return -e->no;
+	if (symbol.offset > UINT32_MAX)
+		symbol.name = NULL;
+	else
+		place.function_offset = (uint32_t)symbol.offset;
+	for (unsigned i = 0; i < n; i++) {
+		place.inlined = i + 1 < n;
+		if (find_add_place(f, place, place.inlined ? frames[i].name : symbol.name,
+			    &frames[i].at, e) < 0)
+			return -e->no;
+	}
+	return 0;
+}
+
+/* Adds the place @h of a file. @symbols: NULL if the file has none. */
+static int find_in_file(
+	struct finder *f, const struct find_head *h, struct symbols *symbols, struct err *e)
+{
+	struct symbol_frame frames[SYMBOL_FRAMES] = {{NULL}};
+	struct symbol symbol = {.address = h->at->offset};
+	unsigned n = 1;
+
+	if (symbols) {
+		symbol = symbols_find(symbols, h->at->offset);
+		n = symbols_frames(symbols, symbol.address, frames);
+	}
+	return find_add_functions(f, h, symbol, frames, n, e);
+}
+
+/* Writes the object of @n places, all in one file, and what is found about them. */
+static int find_file(struct finder *f, const struct find_head *h, size_t n, struct err *e)
+{
+	const struct object *o = h->object;
+	struct data_object object = {.id_size = o->id_size};
+	struct symbols *symbols = NULL;
+	struct err why = {0};
+	int rc = 0;
+
+	memcpy(object.id, o->id, sizeof(object.id));
+	if (object_is_file(o))
+		symbols = symbols_open(o, &why);
+	else
+		err_set(&why, ENOENT, "%s is not a file", o->path);
+	if (find_string(f, symbols ? NULL : why.text, &object.why, e) < 0 ||
+		find_begin_object(f, &object, o->path, e) < 0)
+		rc = -e->no;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = find_in_file(f, &h[i], symbols, e);
+	symbols_close(symbols);
+	return rc;
+}
+
+static int find_kernel(struct finder *f, const struct find_head *h, size_t n, struct err *e)
+{
+	struct data_object object = {.flags = DATA_OBJECT_KERNEL};
+	const struct symbol_frame frame = {NULL};
+
+	if (find_string(f, f->kernel ? NULL : f->kernel_why.text, &object.why, e) < 0 ||
+		find_begin_object(f, &object, h->object->path, e) < 0)
+		return -e->no;
+	for (size_t i = 0; i < n; i++)
+		if (find_add_functions(f, &h[i], h[i].symbol, &frame, 1, e) < 0)
+			return -e->no;
+	return 0;
+}
+
+/* --- Places */
+
+static bool find_same_boot(const struct recording *r)
+{
+	struct slice then = recording_info(r, "boot_id");
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char now[64] = "";
+
+	if (!f || !fgets(now, sizeof(now), f))
+		return false;
+	now[strcspn(now, "\n")] = '\0';
+	return slice_is(then, now);
+}
+
+static void find_open_kernel(struct finder *f)
+{
+	if (f->kernel || f->kernel_why.no)
+		return;
+	if (find_same_boot(f->r))
+		f->kernel = kallsyms_open("/proc/kallsyms", &f->kernel_why);
+	else
+		err_set(&f->kernel_why, ESTALE,
+			"the kernel's functions were recorded before the last boot, or elsewhere");
+}
+
+/* Adds the place @at of the kernel to the heads. Its symbol tells which module it is in. */
+static int find_add_kernel(struct finder *f, const struct location *at)
+{
+	static const uint8_t id[DATA_BUILD_ID_MAX];
+	struct symbol symbol = {.address = at->ip};
+	const char *module = NULL;
+	struct object *object;
+
+	find_open_kernel(f);
+	if (f->kernel)
+		symbol = kallsyms_find(f->kernel, at->ip, &module);
+	object = image_object(&f->r->image, module ? module : "[kernel]", id, 0);
+	f->heads[f->nheads++] = (struct find_head){at, object, symbol};
+	return object ? 0 : -ENOMEM;
+}
+
+static int find_compare(const void *a, const void *b)
+{
+	const struct find_head *x = a, *y = b;
+
+	if (x->at->kernel != y->at->kernel)
+		return x->at->kernel ? 1 : -1;
+	if (x->object != y->object)
+		return x->object->number < y->object->number ? -1 : 1;
+	return x->at->offset < y->at->offset ? -1 : x->at->offset > y->at->offset;
+}
+
+/* Collects the places. A place without an object cannot have a name. */
+static int find_collect(struct finder *f, struct err *e)
+{
+	const struct hash *h = &f->r->locations;
+
+	f->heads = calloc(h->n + 1, sizeof(*f->heads));
+	if (!f->heads)
+		return find_no_memory(e);
+	for (size_t i = 0; i < h->nbuckets; i++)
+		for (struct hash_node *n = h->bucket[i]; n; n = n->next) {
+			const struct location *at = container_of(n, struct location, node);
+
+			if (at->kernel && find_add_kernel(f, at) < 0)
+				return find_no_memory(e);
+			if (!at->kernel && at->in)
+				f->heads[f->nheads++] =
+					(struct find_head){.at = at, .object = at->in};
+		}
+	qsort(f->heads, f->nheads, sizeof(*f->heads), find_compare);
+	return 0;
+}
+
+/* The number of heads from @h on that are of the same object. */
+static size_t find_same_object(const struct finder *f, const struct find_head *h)
+{
+	const struct find_head *end = f->heads + f->nheads, *at = h;
+
+	while (at < end && at->object == h->object && at->at->kernel == h->at->kernel)
+		at++;
+	return (size_t)(at - h);
+}
+
+static int find_all(struct finder *f, struct err *e)
+{
+	if (hash_init(&f->strings) < 0)
+		return find_no_memory(e);
+	if (find_add_string(f, "", 0, hash_string(""), e) < 0 || find_collect(f, e) < 0)
+		return -e->no;
+	for (size_t i = 0, n; i < f->nheads; i += n) {
+		const struct find_head *h = &f->heads[i];
+
+		n = find_same_object(f, h);
+		if ((h->at->kernel ? find_kernel : find_file)(f, h, n, e) < 0)
+			return -e->no;
+	}
+	return find_flush_places(f, e);
+}
+
+static void find_free(struct finder *f)
+{
+	for (size_t i = 0; i < f->strings.nbuckets; i++)
+		for (struct hash_node *n = f->strings.bucket[i], *next; n; n = next) {
+			next = n->next;
+			free(container_of(n, struct find_string, node));
+		}
+	hash_free(&f->strings);
+	text_free(&f->pending);
+	kallsyms_close(f->kernel);
+	free(f->heads);
+	free(f);
+}
+
+/* Writes the names for @r, which was read by addresses. */
+static int find_for(struct recording *r, struct data_writer *out, struct err *e)
+{
+	struct finder *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return find_no_memory(e);
+	f->r = r;
+	f->out = out;
+	rc = find_all(f, e);
+	find_free(f);
+	return rc;
+}
+
+int find_names(struct data_file *f, struct data_writer *out, struct err *e)
+{
+	struct recording r;
+	int rc;
+
+	if (recording_take(&r, *f, RECORDING_PLACES, e) < 0)
+		return -e->no;
+	rc = find_for(&r, out, e);
+	recording_close(&r);
+	return rc;
+}
+
+int find_names_append(struct data_file *f, struct err *e)
+{
+	CLEANUP_CLOSE int fd = memfd_create("names", MFD_CLOEXEC);
+	struct data_writer w;
+	struct recording r;
+	int rc;
+
+	if (fd < 0 || data_create_in(&w, fd, e) < 0)
+		return fd < 0 ? find_no_memory(e) : -e->no;
+	rc = recording_take(&r, *f, RECORDING_PLACES, e);
+	*f = (struct data_file){0};
+	if (rc == 0) {
+		rc = find_for(&r, &w, e);
+		*f = r.file;
+		r.file = (struct data_file){0};
+		recording_close(&r);
+	}
+	if (data_close(&w, rc < 0 ? &(struct err){0} : e) < 0 && rc == 0)
+		rc = -e->no;
+	return rc < 0 ? rc : data_append(f, fd, e);
+}

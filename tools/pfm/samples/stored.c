@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/stored.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/pfm/text/names.h"
+
+/* An object of code that a process has made. */
+struct stored_process {
+	struct hash_node node;
+	struct object *object;
+};
+
+static int stored_no_memory(struct err *e)
+{
+	return err_set(e, ENOMEM, "no memory for the names of the recording");
+}
+
+static int stored_refuse(struct err *e)
+{
+	return err_set(e, EINVAL,
+		"the file is damaged: a name refers to one that the file lacks: record it again");
+}
+
+/* Makes room for @more entries of @size bytes in an array. Returns the array, or NULL. */
+static void *stored_grow(void *array, size_t n, size_t more, size_t *room, size_t size)
+{
+	size_t want = *room ? *room : 64;
+	void *p;
+
+	if (n + more <= *room)
+		return array;
+	while (want < n + more)
+		want *= 2;
+	p = reallocarray(array, want, size);
+	if (p)
+		*room = want;
+	return p;
+}
+
+static int stored_add_strings(struct stored *s, const struct data_strings *from, struct err *e)
+{
+	char *at = (char *)(uintptr_t)(from + 1); /* in the file's memory, which is ours to clean */
+	void *p = stored_grow(
+		s->strings, s->nstrings, from->n, &s->strings_room, sizeof(*s->strings));
+
+	if (!p)
+		return stored_no_memory(e);
+	s->strings = p;
+	for (uint32_t i = 0; i < from->n; i++) {
+		size_t length = strlen(at);
+
+		name_clean(at);
+		s->strings[s->nstrings++] = at;
+		at += length + 1;
+	}
+	return 0;
+}
+
+static int stored_add_object(struct stored *s, const struct data_object *from, struct err *e)
+{
+	void *p;
+
+	if (from->why && from->why >= s->nstrings)
+		return stored_refuse(e);
+	p = stored_grow(s->objects, s->nobjects, 1, &s->objects_room, sizeof(*s->objects));
+	if (!p)
+		return stored_no_memory(e);
+	s->objects = p;
+	s->objects[s->nobjects++] =
+		(struct stored_object){.from = from, .why = stored_string(s, from->why)};
+	return 0;
+}
+
+static bool stored_has_strings(const struct stored *s, const struct data_place *at)
+{
+	return (!at->function || at->function < s->nstrings) &&
+	       (!at->file || at->file < s->nstrings) && (!at->dir || at->dir < s->nstrings);
+}
+
+static int stored_add_places(struct stored *s, const struct data_places *from, struct err *e)
+{
+	void *p;
+
+	if (from->object >= s->nobjects)
+		return stored_refuse(e);
+	for (uint32_t i = 0; i < from->n; i++)
+		if (!stored_has_strings(s, &data_places(from)[i]))
+			return stored_refuse(e);
+	p = stored_grow(s->lists, s->nlists, 1, &s->lists_room, sizeof(*s->lists));
+	if (!p)
+		return stored_no_memory(e);
+	s->lists = p;
+	s->lists[s->nlists++] = from;
+	return 0;
+}
+
+int stored_add(struct stored *s, const struct data_rec *rec, struct err *e)
+{
+	if (rec->type == DATA_STRINGS)
+		return stored_add_strings(s, data_body(rec), e);
+	if (rec->type == DATA_OBJECT)
+		return stored_add_object(s, data_body(rec), e);
+	return stored_add_places(s, data_body(rec), e);
+}
+
+static uint64_t stored_key(const struct object *in, bool kernel, uint64_t offset)
+{
+	return offset * 31 + (kernel ? 0 : in->number + 1);
+}
+
+static uint64_t stored_life_key(uint32_t pid, unsigned life)
+{
+	return (uint64_t)life << 32 | pid;
+}
+
+/* Adds the object to those of its process. The first one with that process counts. */
+static int stored_index_process(struct stored *s, const struct stored_object *o)
+{
+	struct stored_process *p;
+
+	if (stored_process(s, o->from->pid, o->from->life))
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->object = o->object;
+	hash_add(&s->processes, &p->node, stored_life_key(o->from->pid, o->from->life));
+	return 0;
+}
+
+static int stored_index_objects(struct stored *s, struct image *im)
+{
+	for (size_t i = 0; i < s->nobjects; i++) {
+		struct stored_object *o = &s->objects[i];
+
+		o->object = image_object(im, o->from->name, o->from->id, o->from->id_size);
+		if (!o->object)
+			return -ENOMEM;
+		if (o->from->flags & DATA_OBJECT_PROCESS && stored_index_process(s, o) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Adds the places of a list from @all on. Returns the one after them. */
+static struct stored_place *stored_index_list(
+	struct stored *s, const struct data_places *list, struct stored_place *all)
+{
+	const struct stored_object *in = &s->objects[list->object];
+	const struct data_place *at = data_places(list);
+
+	for (uint32_t i = 0; i < list->n; all++) {
+		*all = (struct stored_place){.in = in, .first = &at[i], .n = 1};
+		while (at[i++].inlined)
+			all->n++;
+		hash_add(&s->places, &all->node,
+			stored_key(in->object, in->from->flags & DATA_OBJECT_KERNEL,
+				all->first->offset));
+	}
+	return all;
+}
+
+int stored_index(struct stored *s, struct image *im)
+{
+	struct stored_place *all;
+	size_t n = 1;
+
+	if (hash_init(&s->places) < 0 || hash_init(&s->processes) < 0 ||
+		stored_index_objects(s, im) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nlists; i++)
+		n += s->lists[i]->n;
+	s->all = all = calloc(n, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nlists; i++)
+		all = stored_index_list(s, s->lists[i], all);
+	return 0;
+}
+
+void stored_free(struct stored *s)
+{
+	for (size_t i = 0; i < s->processes.nbuckets; i++)
+		for (struct hash_node *n = s->processes.bucket[i], *next; n; n = next) {
+			next = n->next;
+			free(container_of(n, struct stored_process, node));
+		}
+	hash_free(&s->processes);
+	hash_free(&s->places);
+	free(s->all);
+	free(s->lists);
+	free(s->objects);
+	free(s->strings);
+}
+
+const struct stored_place *stored_find(
+	const struct stored *s, const struct object *in, bool kernel, uint64_t offset)
+{
+	struct hash_node *n = NULL;
+
+	if (in || kernel)
+		n = hash_find(&s->places, stored_key(in, kernel, offset));
+	for (; n; n = hash_find_next(n)) {
+		const struct stored_place *p = container_of(n, struct stored_place, node);
+		bool is_kernel = p->in->from->flags & DATA_OBJECT_KERNEL;
+
+		if (p->first->offset == offset && is_kernel == kernel &&
+			(kernel || p->in->object == in))
+			return p;
+	}
+	return NULL;
+}
+
+struct object *stored_process(const struct stored *s, uint32_t pid, unsigned life)
+{
+	struct hash_node *n = hash_find(&s->processes, stored_life_key(pid, life));
+
+	return n ? container_of(n, struct stored_process, node)->object : NULL;
+}
+
+const char *stored_string(const struct stored *s, uint32_t number)
+{
+	return number ? s->strings[number] : NULL;
+}
