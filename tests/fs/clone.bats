@@ -85,6 +85,32 @@ text_of() {
 	both text_of
 }
 
+# line_of passed|fed: neither a write nor its sentence takes from the line
+line_of() {
+	run -0 bounded python3 - "$MNT" <<-'END'
+		import os, sys
+		def fails(fd):
+		    try:
+		        os.write(fd, b"bogus")
+		    except OSError as e:
+		        return e.errno == 22
+		def clone():
+		    return os.open(sys.argv[1] + "/clone", os.O_RDWR)
+		fd = clone()
+		print(os.read(fd, 1), os.write(fd, b"load cpu=1"), os.read(fd, 3), fails(fd))
+		print(os.read(fd, 7), b"bogus" not in os.read(fd, 512), os.read(fd, 512), os.read(fd, 512))
+		fd = clone()
+		print(fails(fd), os.read(fd, 7), fails(fd), os.read(fd, 512)[:7], os.read(fd, 512), os.read(fd, 512))
+	END
+	is "b'1' 10 b' ct' True
+b\"'bogus'\" True b'x/1\\n' b''
+True b\"'bogus'\" True b\"'bogus'\" b'2 ctx/2\\n' b''"
+}
+
+@test "as text: the line stays until it is read, beside sentences of writes" {
+	both line_of
+}
+
 @test "as text: killed, closed by another thread, passed to another user" {
 	serve --backend=sim
 	local pid

@@ -212,6 +212,46 @@ True b'the text ' [True, True]
 	[[ $output == note:* ]]
 }
 
+@test "the sentence of a read: each descriptor has its own" {
+	serve --backend=sim
+	new a
+	put ok "$C/pmc/0" 0x4100c0
+	ctl "load cpu=1"
+	ctl start
+	echo "1 0x186 0x4200c0" >"$MNT/sim/poke" # which loses the count
+	run -0 bounded python3 - "$C" <<-'END'
+		import os, sys, threading
+		def fails(fd):
+		    try:
+		        return os.pread(fd, 99, 0)
+		    except OSError as e:
+		        return e.errno
+		def use(file, no, word, wrong):
+		    fd = os.open(sys.argv[1] + "/" + file, os.O_RDONLY)
+		    for _ in range(300):
+		        got = fails(fd), os.pread(fd, 9, 1) + os.pread(fd, 512, 1), os.pread(fd, 512, 1)
+		        if got[0] != no or word not in got[1] or got[2]:
+		            wrong.append(got)
+		wrong = []
+		threads = [threading.Thread(target=use, args=(*file, wrong)) for file in
+		           2 * (("pmd/0", 5, b"pmd0"), ("pmd/257", 61, b"pmd257"), ("total", 5, b"pmd0"))]
+		for t in threads:
+		    t.start()
+		for t in threads:
+		    t.join()
+		print(wrong)
+		os.write(os.open(sys.argv[1] + "/ctl", os.O_WRONLY), b"unload")
+		fd = os.open(sys.argv[1] + "/pmd/0", os.O_RDWR)
+		print(fails(fd), os.write(fd, b"5"), fails(fd), os.pread(fd, 99, 1))
+		fd = os.open(sys.argv[1] + "/pmd/257", os.O_RDONLY)
+		os.rmdir(sys.argv[1])
+		print(fails(fd), fails(fd))
+	END
+	is "[]
+5 1 b'5\n' b'\n'
+19 19"
+}
+
 @test "reading the sentence does not remove it" {
 	serve --backend=sim
 	new a

@@ -62,7 +62,7 @@ static void call_note(struct call *call, const struct err *e)
 void call_fail(struct call *call, const struct err *e)
 {
 	call_note(call, e);
-	if (call->writes)
+	if (call->leaves)
 		file_leave(call->file, e->text);
 	fuse_reply_err(call->req, e->no);
 }

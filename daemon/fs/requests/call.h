@@ -15,8 +15,8 @@ bool call_begin_open(
 /* Begins a request on an open file that may have outlived its context. */
 void call_begin_outlived(fuse_req_t req, const struct fuse_file_info *fi, struct call *call);
 
-/* Notes the sentence in the nearest last_error, and for a write in its open file, and answers with
- * the errno. */
+/* Notes the sentence in the nearest last_error, and in the open file if the call leaves it there,
+ * and answers with the errno. */
 void call_fail(struct call *call, const struct err *e);
 /* Answers a read with a part of @out, which becomes the file's snapshot, or with the error if @rc
  * is negative. Any thread. */

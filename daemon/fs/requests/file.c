@@ -19,13 +19,12 @@ struct file_open_out {
 };
 
 /* Bytes of an open file, with its poll handle, and the lines of as many messages as it can take or
- * the sentence of a write. */
+ * a sentence. */
 static size_t file_bytes(const struct file *f, const struct row *row)
 {
 	enum { HANDLE = 32, LINES = 8192, SENTENCE = 256 };
-	size_t left = row->mode & 0222 ? SENTENCE : 0;
 
-	return sizeof(*f) + HANDLE + 2 * CHARGE_PIECE + (row->reply ? LINES : left);
+	return sizeof(*f) + HANDLE + 2 * CHARGE_PIECE + (row->reply ? LINES : SENTENCE);
 }
 
 static int file_charge(struct file *f, const struct call *call, struct err *e)

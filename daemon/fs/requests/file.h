@@ -45,8 +45,8 @@ struct file {
 
 	/* The clone has had an ioctl: reading it returns messages, no longer text. */
 	bool ioctls;
-	/* A read has returned the number of this clone. */
-	bool numbered;
+	/* Bytes of the clone's line that reads have returned. */
+	size_t numbered;
 
 	/* Charged to the opener: this file, with @left. */
 	struct charge charge;
@@ -54,7 +54,8 @@ struct file {
 	/* A leaf: guards all below. */
 	pthread_mutex_t lock;
 	/* What the next reads return, starting at byte @given: lines of events that were taken,
-	 * which belong to the session thread, or the sentence of a write that failed. */
+	 * which belong to the session thread, or the sentence of a write or of a read at offset 0
+	 * that failed. */
 	struct text left;
 	size_t given;
 	/* @snap is valid. */

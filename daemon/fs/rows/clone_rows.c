@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
@@ -130,24 +131,24 @@ static void clone_release(struct file *f)
 		fprintf(stderr, "perfmonfs: no memory to end context %s: rmdir it\n", ctx->id.path);
 }
 
-/* The number and the path of the context, once; then the end of the file. An open clone may be a
- * stream, whose reads all have offset 0 (file.h), so the offset is ignored. */
+/* Returns the number and the path of the context, once; then the end of the file. The sentence of a
+ * failed write comes first. An open clone may be a stream, whose reads all have offset 0 (file.h),
+ * so the offset is ignored. */
 void clone_read_text(struct call *call)
 {
 	struct file *f = call->file;
 	char line[64];
+	size_t n;
 
 	if (call_read_left(call))
 		return;
-	if (f->numbered) {
-		fuse_reply_buf(call->req, NULL, 0);
-		return;
-	}
-	snprintf(line, sizeof(line), "%" PRIu64 " ctx/%s", f->ctx->id.number, f->ctx->id.path);
-	file_leave(f, line);
-	f->numbered = call_read_left(call);
-	if (!f->numbered)
-		fuse_reply_err(call->req, ENOMEM);
+	snprintf(line, sizeof(line), "%" PRIu64 " ctx/%s\n", f->ctx->id.number, f->ctx->id.path);
+	n = strlen(line) - f->numbered;
+	if (n > call->size)
+		n = call->size;
+	/* A reader that was killed has not got them. */
+	if (fuse_reply_buf(call->req, line + f->numbered, n) == 0)
+		f->numbered += n;
 }
 
 /* Text can be read at any time. */

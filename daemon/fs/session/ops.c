@@ -255,6 +255,7 @@ static void ops_read_text(struct call *call)
 	struct err e;
 	int rc;
 
+	call->leaves = !call->off;
 	if (row->query) {
 		rc = row->query(call, &cmd, &e);
 		if (rc < 0)
@@ -283,7 +284,7 @@ static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, siz
 		fuse_reply_err(req, EINVAL);
 }
 
-/* Answers with the sentence of a write that has failed, or with the rest of a text. Returns false,
+/* Answers with the sentence of a call that has failed, or with the rest of a text. Returns false,
  * with no answer, if the read begins a new text. */
 static bool ops_read_known(struct call *call)
 {
@@ -426,7 +427,7 @@ static void ops_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t si
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
 	call.size = size;
-	call.writes = true;
+	call.leaves = true;
 	file_leave(call.file, NULL);
 	ops_store(&call, (struct slice){buf, size});
 }

@@ -46,8 +46,8 @@ struct call {
 	size_t size;
 	/* Offset of a read. */
 	size_t off;
-	/* A write: an error leaves its sentence in the open file. */
-	bool writes;
+	/* A write, or a read that begins a text: an error leaves its sentence in the open file. */
+	bool leaves;
 	/* The packet of an ioctl, freed with the answer. */
 	struct packet *packet;
 };
