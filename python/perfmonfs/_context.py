@@ -13,7 +13,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Optional, Union
 
-from ._files import Directory
+from ._files import Descriptor, Directory
 from ._formats import Buffer, parse_samples
 from ._live import Live
 from ._values import (
@@ -185,19 +185,23 @@ class Context(_Flagged):
     """A context. Mount.context() creates it, and close() removes it, except in a child process that
     has inherited it. Context(PATH) opens an existing context, which close() does not remove."""
 
-    def __init__(self, path: str, created: bool = False, clone: Optional[int] = None) -> None:
-        """created: close() removes it. clone: the open file that it is; this object closes it."""
-        self._msg: Optional[int] = None
-        self._clone = clone
-        self._owner = os.getpid() if created else None
-        self._closed = False
+    def __init__(
+            self, path: str, created: bool = False, clone: Optional[Descriptor] = None) -> None:
+        """created: close() removes it. clone: the open file that it is."""
         path = os.path.abspath(path)
         super().__init__(path, path)
-        # Tells this context from a later one of the same name.
-        self._place = os.open(path, os.O_PATH | os.O_CLOEXEC) if created else None
+        self._msg: Optional[Descriptor] = None
+        self._clone = clone
+        self._owner: Optional[int] = None
+        self._closed = False
+        self._waiting: list[asyncio.Future[bool]] = []
         self.pmc = self.set(0).pmc
         self.pmd = self.set(0).pmd
-        self._waiting: list[asyncio.Future[bool]] = []
+        # Tells this context from a later one of the same name.
+        self._place = (
+            Descriptor(os.open(path, os.O_PATH | os.O_CLOEXEC)) if created else None)
+        if created:
+            self._owner = os.getpid()
 
     def __enter__(self) -> Context:
         return self
@@ -206,11 +210,10 @@ class Context(_Flagged):
         self.close()
 
     def __del__(self) -> None:
-        if not hasattr(self, "_waiting"):
-            return  # of a context that could not be made
+        if getattr(self, "_owner", None) != os.getpid():
+            return
         try:
-            if self._owner == os.getpid():
-                warnings.warn("unclosed %r" % self, ResourceWarning, source=self, stacklevel=2)
+            warnings.warn("unclosed %r" % self, ResourceWarning, source=self, stacklevel=2)
         finally:
             # The daemon may have ended. Nothing can catch an error here.
             with contextlib.suppress(OSError):
@@ -234,7 +237,8 @@ class Context(_Flagged):
     def children(self) -> list[Context]:
         """Returns the contexts of the threads that it follows."""
         directory = os.path.join(self.path, "children")
-        return [Context(os.path.join(directory, name)) for name in sorted(os.listdir(directory))]
+        names = self._name(directory, os.listdir)
+        return [Context(os.path.join(directory, name)) for name in sorted(names)]
 
     def remove(self) -> None:
         """Stops, unloads and removes the context, and what it has in children."""
@@ -299,16 +303,23 @@ class Context(_Flagged):
         """Requests a signal at each notification, to the calling thread or to thread tid; 0: none."""
         self.ctl("signal sig=%d" % sig + ("" if tid is None else " tid=%d" % tid))
 
+    def _queue(self) -> Descriptor:
+        """Returns the message queue. A caller that keeps it can use it while another thread closes
+        the context."""
+        found = self._msg
+        if found is None:
+            found = self._msg = Descriptor(self._open("msg", os.O_RDONLY | os.O_NONBLOCK))
+        return found
+
     def fileno(self) -> int:
-        """Returns the descriptor of the message queue, for select, poll and selectors."""
-        if self._msg is None:
-            self._msg = self._open("msg", os.O_RDONLY | os.O_NONBLOCK)
-        return self._msg
+        """Returns the descriptor of the message queue, for select, poll and selectors. It is closed
+        with the context."""
+        return self._queue().number
 
     def _take(self, fd: int) -> list[Message]:
         """Returns the queued messages, if there are any. Fails with ENODEV if there will be none."""
         try:
-            records = self._call(self.path, os.read, fd, _QUEUE * MESSAGE_BYTES)
+            records = os.read(fd, _QUEUE * MESSAGE_BYTES)
         except BlockingIOError:
             return []
         if not records:
@@ -318,12 +329,12 @@ class Context(_Flagged):
     def messages(self, timeout: Optional[float] = None) -> list[Message]:
         """Returns the queued messages. If there are none, waits for messages for at most timeout
         seconds; with None, without limit."""
-        fd = self.fileno()
+        queue = self._queue()
         deadline = None if timeout is None else time.monotonic() + timeout
         ready = select.poll()
-        ready.register(fd, select.POLLIN)
+        ready.register(queue.number, select.POLLIN)
         while True:
-            found = self._take(fd)
+            found = self._take(queue.number)
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if found or left == 0 or not ready.poll(None if left is None else left * 1000):
                 return found
@@ -348,14 +359,12 @@ class Context(_Flagged):
         """Waits until fd is ready (True), or until close() (False)."""
         import asyncio  # only for programs that have it already
 
-        if self._closed:
-            return False
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[bool] = loop.create_future()
         loop.add_reader(fd, _settle, ready, True)
         self._waiting.append(ready)
         try:
-            return await ready
+            return not self._closed and await ready  # in this order, beside close()
         finally:
             loop.remove_reader(fd)
             self._waiting.remove(ready)
@@ -398,15 +407,15 @@ class Context(_Flagged):
 
     def _is_there(self) -> bool:
         """Whether its name is still that of this context."""
-        assert self._place is not None
+        place = self._place
         try:
-            return os.path.samestat(os.fstat(self._place), os.stat(self.path))
+            return place is not None and os.path.samestat(os.fstat(place.number), os.stat(self.path))
         except OSError:
             return False
 
     def _wake(self) -> None:
         """Ends each `async for` over the messages."""
-        for ready in self._waiting:
+        for ready in list(self._waiting):
             loop = ready.get_loop()
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_settle, ready, False)
@@ -420,9 +429,8 @@ class Context(_Flagged):
         try:
             if owner == os.getpid() and self._is_there():
                 self.remove()
+        except OSError:
+            if self._is_there():  # no other thread or program was faster
+                raise
         finally:
-            descriptors = (self._msg, self._clone, self._place)
             self._msg = self._clone = self._place = None
-            for fd in descriptors:
-                if fd is not None:
-                    os.close(fd)

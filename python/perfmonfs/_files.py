@@ -18,6 +18,22 @@ _KERNEL = {
 }
 
 
+def _text(found: bytes) -> str:
+    """Returns a text of the tree. A sentence may repeat a part of a character."""
+    return found.decode(errors="replace")
+
+
+class Descriptor:
+    """An open file. It is closed with the last reference to it, so no thread closes it while another
+    thread uses it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
 class Directory:
     """The files of a directory. The file `last_error` of the directory home explains their errors."""
 
@@ -35,7 +51,7 @@ class Directory:
         except OSError:
             return error
         try:
-            sentence = os.read(fd, 4096).decode().strip()
+            sentence = _text(os.read(fd, 4096)).strip()
         except OSError:
             sentence = "ok"
         finally:
@@ -44,11 +60,11 @@ class Directory:
             sentence = error.strerror or ""
         return OSError(error.errno, sentence, path)
 
-    def _sentence_of_write(self, error: OSError, path: str, fd: int) -> OSError:
-        """Returns the same error with the sentence of the failed write to fd, which no other thread
-        replaces."""
+    def _sentence_of_file(self, error: OSError, path: str, fd: int) -> OSError:
+        """Returns the same error with the sentence of the call on fd that has failed, which no other
+        thread replaces."""
         try:
-            sentence = os.pread(fd, 4096, 1).decode().strip()  # at 0 it is the file's text
+            sentence = _text(os.pread(fd, 4096, 1)).strip()  # at 0 it is the file's text
         except OSError:
             sentence = ""  # the context was removed
         return OSError(error.errno, sentence or error.strerror or "", path)
@@ -66,16 +82,6 @@ class Directory:
             return self._sentence_of(error, path, self._home)
         return error
 
-    def _call(self, path: str, call: Callable[..., T], *args: object) -> T:
-        """Calls call(*args) on an open file. Its errors are the daemon's."""
-        try:
-            return call(*args)
-        except BlockingIOError:
-            raise
-        except OSError as error:
-            explained = self._sentence_of(error, path, self._home)
-        raise explained
-
     def _name(self, path: str, call: Callable[..., T], *args: object) -> T:
         """Calls call(path, *args). Its errors are the daemon's or the kernel's."""
         try:
@@ -92,10 +98,12 @@ class Directory:
         path = os.path.join(self.path, name)
         fd = self._open(name, os.O_RDONLY)
         try:
-            pieces = iter(lambda: self._call(path, os.read, fd, 65536), b"")
-            return b"".join(pieces).decode().rstrip("\n")
+            return _text(b"".join(iter(lambda: os.read(fd, 65536), b""))).rstrip("\n")
+        except OSError as error:
+            explained = self._sentence_of_file(error, path, fd)
         finally:
             os.close(fd)
+        raise explained
 
     def write(self, name: str, text: str) -> None:
         """Writes a file with one write(2), which is one command."""
@@ -104,7 +112,7 @@ class Directory:
         try:
             os.write(fd, text.encode())
         except OSError as error:
-            explained = self._sentence_of_write(error, path, fd)
+            explained = self._sentence_of_file(error, path, fd)
         else:
             return
         finally:

@@ -307,13 +307,6 @@ def _parse_stack(memory: Memory, sampled: Lists, _filling: bool) -> Buffer:
     return Buffer("stack", size, overflows, lost, gone, _source(memory, 64), samples, gap)
 
 
-def _check_tag(memory: Memory, format: str) -> None:
-    """The first four letters of the format's name; an older daemon has 0."""
-    tag = struct.unpack_from("=I", memory, 84 if format == "nway" else 120)[0]
-    if tag not in (0, int.from_bytes(format[:4].encode(), "little")):
-        raise ValueError("the buffer is not one of the format %s" % format)
-
-
 _NWAY = struct.Struct("=QQQQQQQQIIIIIIQ")
 _PART = struct.Struct("=QQQII")
 
@@ -428,7 +421,6 @@ def parse_samples(
     if format not in _PARSERS:
         raise ValueError("this module cannot read the format %s: use buffer()" % format)
     try:
-        _check_tag(memory, format)
         return _PARSERS[format](memory, sampled, filling)
     except struct.error as error:
         raise ValueError("the buffer is too short: %s" % error) from error

@@ -9,7 +9,7 @@ import os
 from typing import Optional, Union
 
 from ._context import Context
-from ._files import Directory
+from ._files import Descriptor, Directory
 from ._values import Cpu, Reading, RegisterInfo, Thread, of_cpus, of_reading, of_register
 
 
@@ -104,9 +104,16 @@ class Mount(Directory):
     def context(self, name: Optional[str] = None) -> Context:
         """Creates a context. Close it, or use it in a with statement. It stays when the program is
         killed."""
-        path = os.path.join(self.path, "ctx", name or self._unused())
+        name = name or self._unused()
+        if "/" in name:
+            raise ValueError("the name of a context has no '/': %r" % name)
+        path = os.path.join(self.path, "ctx", name)
         self._name(path, os.mkdir)
-        return Context(path, created=True)
+        try:
+            return Context(path, created=True)
+        except BaseException:
+            os.rmdir(path)
+            raise
 
     def _unused(self) -> str:
         """Returns a name that no process with this number has left."""
@@ -117,18 +124,15 @@ class Mount(Directory):
 
     def clone(self) -> Context:
         """Creates a context that ends with the program, even if it is killed."""
-        fd = self._open("clone", os.O_RDWR)
-        try:
-            _, path = os.read(fd, 256).decode().split()
-        except BaseException:
-            os.close(fd)
-            raise
-        return Context(os.path.join(self.path, path), created=True, clone=fd)
+        clone = Descriptor(self._open("clone", os.O_RDWR))
+        _, path = os.read(clone.number, 256).decode().split()
+        return Context(os.path.join(self.path, path), created=True, clone=clone)
 
     def contexts(self) -> list[Context]:
         """Returns the existing contexts, of all users; close() does not remove them."""
         directory = os.path.join(self.path, "ctx")
-        return [Context(os.path.join(directory, name)) for name in sorted(os.listdir(directory))]
+        names = self._name(directory, os.listdir)
+        return [Context(os.path.join(directory, name)) for name in sorted(names)]
 
     @property
     def version(self) -> str:

@@ -248,6 +248,76 @@ class Lifetimes(Case):
             self.assertTrue(os.path.isdir(ctx.path))
         self.assertFalse(os.path.exists(ctx.path))
 
+    def test_none_is_left_without_descriptors(self):
+        program = self.script("""if True:
+            import resource
+            def limit(n):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (n, all[1]))
+            all = resource.getrlimit(resource.RLIMIT_NOFILE)
+            for make, free in (mount.context, 0), (mount.clone, 0), (mount.clone, 1):
+                fd = os.dup(0)
+                os.close(fd)
+                limit(fd + free)
+                try:
+                    make()
+                except OSError as error:
+                    print(error.errno)
+                limit(all[0])
+            print(os.listdir(mount.path + "/ctx"))
+        """)
+        self.assertEqual(program.communicate()[0].split(), ["24", "24", "24", "[]"])
+
+    def test_closed_while_another_thread_waits(self):
+        for make in self.mount.context, self.mount.clone:
+            ctx = make()
+            ctx.fileno()
+            outcome = []
+
+            def wait():
+                outcome.append(self.assertErrno("ENODEV", ctx.messages).strerror)
+
+            threads = [threading.Thread(target=wait) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            ctx.close()
+            others = [os.open("/dev/zero", os.O_RDONLY) for _ in range(8)]  # they get its numbers
+            for thread in threads:
+                thread.join()
+            for fd in others:
+                os.close(fd)
+            self.assertEqual(outcome, 4 * ["the context has been removed"])
+
+    def test_closed_by_many_threads(self):
+        for _ in range(20):
+            ctx, errors = self.mount.clone(), []
+
+            def close():
+                try:
+                    ctx.close()
+                except OSError as error:
+                    errors.append(error)
+
+            threads = [threading.Thread(target=close) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual((errors, os.path.exists(ctx.path)), ([], False))
+
+    def test_an_exception_goes_on_and_the_context_goes(self):
+        for make in self.mount.context, self.mount.clone:
+            with self.assertRaisesRegex(KeyError, "mine"):
+                with make() as ctx:
+                    ctx.load(cpu=1)
+                    raise KeyError("mine")
+            self.assertFalse(os.path.exists(ctx.path))
+
+    def test_only_names(self):
+        with tempfile.TemporaryDirectory() as other:
+            self.assertRaises(ValueError, self.mount.context, other + "/new")
+            self.assertRaises(ValueError, self.mount.context, "../config/new")
+            self.assertEqual(os.listdir(other), [])
+
     def test_clone_of_a_killed_program(self):
         program = self.script("ctx = mount.clone()\nprint(ctx.path, flush=True)\ninput()")
         path = program.stdout.readline().strip()
@@ -321,6 +391,33 @@ class Errors(Case):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_the_sentence_of_a_read_is_that_of_the_thread(self):
+        ctx = self.running()
+        self.mount.write("sim/poke", "1 0x186 0x4200c0")
+        self.addCleanup(self.mount.write, "sim/poke", "1 0x186 0")
+        wrong = []
+
+        def fail(number):
+            for _ in range(200):
+                try:
+                    wrong.append(ctx.pmd[number])
+                except OSError as error:
+                    if "pmd%d" % number not in error.strerror:
+                        wrong.append(error)
+
+        threads = [threading.Thread(target=fail, args=(number,)) for number in (0, 257, 0, 257)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_a_sentence_that_repeats_a_part_of_a_character(self):
+        ctx = self.context()
+        for shift in ("", "x", "xy", "xyz"):
+            self.assertErrno("EINVAL", ctx.ctl, shift + 500 * "\U0001f40c")
+            self.assertErrno("EINVAL", self.mount.write, "config/tick_us", shift + 500 * "\U0001f40c")
 
     def test_a_sentence_of_something_else_is_not_told(self):
         ctx = self.context()
