@@ -577,59 +577,6 @@ static pid_t child_with(pid_t pid, void (*child)(void *arg), void *arg)
 	return got;
 }
 
-static void await_byte(void *arg)
-{
-	char c;
-
-	_exit(read(*(int *)arg, &c, 1) == 1 ? 0 : 1);
-}
-
-static void end_child(pid_t pid, int fd)
-{
-	int status;
-
-	assert_int_equal(write(fd, "", 1), 1);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-TEST_WITH(open_ctxsw, close_ctxsw, end)
-{
-	unsigned old;
-	int fds[2];
-	pid_t pid;
-
-	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, await_byte, &fds[0]);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	follow(1, pid, false);
-	assert_int_equal(load(&slot_at(1)->dead), 0);
-	assert_int_equal(load(&slot_at(1)->tid), pid);
-	usleep(10000);
-	old = ctxsw_threads[0].wakeups;
-	end_child(pid, fds[1]);
-	/* The slot is not enabled, but its end is reported. */
-	wait_until(load(&slot_at(1)->dead) && ctxsw_threads[0].wakeups > old);
-	assert_int_equal(load(&slot_at(1)->running), 0);
-
-	/* Another one of that number is another one. */
-	old = ctxsw_threads[0].wakeups;
-	__atomic_store_n(&slot_at(1)->enabled, 1, __ATOMIC_RELEASE);
-	assert_int_equal(child_with(pid, await_byte, &fds[0]), pid);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	usleep(10000);
-	follow(2, pid, true);
-	assert_int_equal(load(&slot_at(2)->dead), 0);
-	end_child(pid, fds[1]);
-	wait_until(load(&slot_at(2)->dead));
-	assert_int_equal(load(&slot_at(2)->cpu), cpus[0]);
-	assert_int_equal(load(&slot_at(1)->running), 0);
-	sched_forget(sched, 1);
-	sched_forget(sched, 2);
-	close(fds[0]);
-	close(fds[1]);
-}
-
 static bool is_asleep(pid_t pid)
 {
 	char path[32], state = 0;
@@ -643,26 +590,105 @@ static bool is_asleep(pid_t pid)
 	return state == 'S';
 }
 
+/* A child that sleeps on the first CPU until it gets a byte, spins for so long, and ends. */
+struct sleeper {
+	pid_t pid; /* the number that it is to have, if it is not 0 */
+	unsigned spin_ns;
+	int fds[2];
+};
+
+static void spin(unsigned ns)
+{
+	uint64_t until = nsec_now(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < until)
+		for (volatile unsigned i = 0; i < 100000; i++)
+			continue;
+}
+
+static void sleeper_main(void *arg)
+{
+	const struct sleeper *s = arg;
+	char c;
+
+	if (read(s->fds[0], &c, 1) != 1)
+		_exit(1);
+	if (s->spin_ns)
+		spin(s->spin_ns);
+	_exit(0);
+}
+
+static void sleeper_start(struct sleeper *s)
+{
+	assert_int_equal(pipe(s->fds), 0);
+	s->pid = child_with(s->pid, sleeper_main, s);
+	assert_int_equal(bind_to(cpus[0], s->pid), 0);
+	wait_until(is_asleep(s->pid));
+}
+
+static void sleeper_close(struct sleeper *s)
+{
+	close(s->fds[0]);
+	close(s->fds[1]);
+}
+
+static void sleeper_end(struct sleeper *s)
+{
+	int status;
+
+	assert_int_equal(write(s->fds[1], "", 1), 1);
+	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+	assert_int_equal(status, 0);
+	sleeper_close(s);
+}
+
+TEST_WITH(open_ctxsw, close_ctxsw, end)
+{
+	struct sleeper s = {0};
+	unsigned old;
+	pid_t pid;
+
+	sleeper_start(&s);
+	pid = s.pid;
+	follow(1, pid, false);
+	assert_int_equal(load(&slot_at(1)->dead), 0);
+	assert_int_equal(load(&slot_at(1)->tid), pid);
+	old = ctxsw_threads[0].wakeups;
+	sleeper_end(&s);
+	/* The slot is not enabled, but its end is reported. */
+	wait_until(load(&slot_at(1)->dead) && ctxsw_threads[0].wakeups > old);
+	assert_int_equal(load(&slot_at(1)->running), 0);
+
+	/* Another one of that number is another one. */
+	old = ctxsw_threads[0].wakeups;
+	__atomic_store_n(&slot_at(1)->enabled, 1, __ATOMIC_RELEASE);
+	sleeper_start(&s); /* with the same number */
+	assert_int_equal(s.pid, pid);
+	follow(2, pid, true);
+	assert_int_equal(load(&slot_at(2)->dead), 0);
+	sleeper_end(&s);
+	wait_until(load(&slot_at(2)->dead));
+	assert_int_equal(load(&slot_at(2)->cpu), cpus[0]);
+	assert_int_equal(load(&slot_at(1)->running), 0);
+	sched_forget(sched, 1);
+	sched_forget(sched, 2);
+}
+
 /* Its context is switched in no more, as none of its instructions follows; its end is reported. */
 TEST_WITH(open_ctxsw, close_ctxsw, killed)
 {
+	struct sleeper s = {0};
 	unsigned old;
-	int fds[2];
-	pid_t pid;
 
-	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, await_byte, &fds[0]);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	wait_until(is_asleep(pid));
-	follow(1, pid, true);
+	sleeper_start(&s);
+	follow(1, s.pid, true);
 	old = ctxsw_threads[0].wakeups;
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(kill(s.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
 	wait_until(load(&slot_at(1)->dead) && ctxsw_threads[0].wakeups > old);
 	assert_int_equal(load(&slot_at(1)->cpu), ~0U);
 	sched_forget(sched, 1);
-	close(fds[0]);
-	close(fds[1]);
+	sleeper_close(&s);
 }
 
 /* One wakeup reports all dead slots. */
@@ -670,17 +696,15 @@ TEST_WITH(open_sched, close_sched, ends)
 {
 	enum { N = 5 };
 	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
+	struct sleeper s;
 	unsigned slot;
-	int fds[2];
-	pid_t pid;
 
 	__atomic_store_n(&c->dead_slot, 0, __ATOMIC_RELAXED);
-	assert_int_equal(pipe(fds), 0);
 	for (slot = 1; slot <= N; slot++) {
-		pid = child_with(0, await_byte, &fds[0]);
-		assert_int_equal(bind_to(cpus[0], pid), 0);
-		follow(slot, pid, false);
-		end_child(pid, fds[1]);
+		s = (struct sleeper){0};
+		sleeper_start(&s);
+		follow(slot, s.pid, false);
+		sleeper_end(&s);
 		wait_until(load(&slot_at(slot)->dead));
 	}
 	slot = load(&c->dead_slot);
@@ -690,8 +714,6 @@ TEST_WITH(open_sched, close_sched, ends)
 		sched_forget(sched, n);
 	}
 	assert_int_equal(slot, 0);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 /* Followed while it runs, and never seen to come. */
@@ -718,20 +740,14 @@ TEST_WITH(open_ctxsw, close_ctxsw, sudden_end)
 
 TEST_WITH(open_sched, close_sched, uncovered)
 {
-	int fds[2];
-	pid_t pid;
+	struct sleeper s = {0};
 
-	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, await_byte, &fds[0]);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	usleep(10000);
-	follow(1, pid, true);
-	end_child(pid, fds[1]);
+	sleeper_start(&s);
+	follow(1, s.pid, true);
+	sleeper_end(&s);
 	wait_until(load(&slot_at(1)->dead));
 	assert_true(load(&slot_at(1)->uncovered) > 0);
 	sched_forget(sched, 1);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 /* A thread that comes with more CPU time than it was last seen to leave with: both its coming and
@@ -739,25 +755,19 @@ TEST_WITH(open_sched, close_sched, uncovered)
 TEST_WITH(open_sched, close_sched, unseen)
 {
 	const struct sched_slot *s = slot_at(1);
-	int fds[2];
-	pid_t pid;
+	struct sleeper sleeper = {0};
 
-	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, await_byte, &fds[0]);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	usleep(10000);
-	follow(1, pid, false);
-	assert_int_equal(kill(pid, SIGSTOP), 0);
+	sleeper_start(&sleeper);
+	follow(1, sleeper.pid, false);
+	assert_int_equal(kill(sleeper.pid, SIGSTOP), 0);
 	wait_until(__atomic_load_n(&s->task, __ATOMIC_ACQUIRE) && !load(&s->running));
 	__atomic_fetch_sub(&slot_at(1)->runtime_out, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot_at(1)->missed, 0, __ATOMIC_RELAXED);
-	assert_int_equal(kill(pid, SIGCONT), 0);
+	assert_int_equal(kill(sleeper.pid, SIGCONT), 0);
 	wait_until(load(&s->missed));
-	end_child(pid, fds[1]);
+	sleeper_end(&sleeper);
 	wait_until(load(&s->dead));
 	sched_forget(sched, 1);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 /* A thread that runs user code before the ctxsw thread has restored its context. */
@@ -767,51 +777,23 @@ enum { BUSY_FIFO = 2 }; /* above that of the ctxsw threads here */
 /* Several clock ticks, of which only few find it in the kernel; and less than one. */
 enum { SPIN_NS = 100000000, SPIN_SHORT_NS = 1000000 };
 
-struct spin {
-	int fd;
-	unsigned ns;
-};
-
-static void spin_at_byte(void *arg)
-{
-	const struct spin *spin = arg;
-	uint64_t until;
-	char c;
-
-	if (read(spin->fd, &c, 1) != 1)
-		_exit(1);
-	until = nsec_now(CLOCK_THREAD_CPUTIME_ID) + spin->ns;
-	while (nsec_now(CLOCK_THREAD_CPUTIME_ID) < until)
-		for (volatile unsigned i = 0; i < 100000; i++)
-			continue;
-	_exit(0);
-}
-
 /* How often it was seen to; @fifo: its priority, 0: that of ordinary threads. False: the kernel has
  * not told that it comes, or that it leaves. */
 static bool try_spinner(int fifo, unsigned ns, unsigned *stalls)
 {
 	struct sched_param param = {.sched_priority = fifo};
-	struct spin spin = {.ns = ns};
+	struct sleeper s = {.spin_ns = ns};
 	bool reported;
-	int fds[2];
-	pid_t pid;
 
-	assert_int_equal(pipe(fds), 0);
-	spin.fd = fds[0];
-	pid = child_with(0, spin_at_byte, &spin);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
+	sleeper_start(&s);
 	if (fifo)
-		assert_int_equal(sched_setscheduler(pid, SCHED_FIFO, &param), 0);
-	usleep(10000);
-	follow(1, pid, true);
-	end_child(pid, fds[1]);
+		assert_int_equal(sched_setscheduler(s.pid, SCHED_FIFO, &param), 0);
+	follow(1, s.pid, true);
+	sleeper_end(&s);
 	wait_until(load(&slot_at(1)->dead) && !is_accounted(1));
 	*stalls = load(&slot_at(1)->stalled);
 	reported = !load(&slot_at(1)->missed);
 	sched_forget(sched, 1);
-	close(fds[0]);
-	close(fds[1]);
 	return reported;
 }
 
@@ -859,19 +841,15 @@ TEST_WITH(open_sched, close_sched, taken)
 {
 	sched_u64 taker = sched_taker(cpus[0], 1000, 7);
 	struct sched_cpu *c = sched_cpu(sched, cpus[0]);
-	int fds[2];
-	pid_t pid;
+	struct sleeper s = {0};
 
 	assert_int_equal(sched_taker_cpu(taker), cpus[0]);
 	assert_int_equal(sched_taker_uid(taker), 1000);
-	assert_int_equal(pipe(fds), 0);
-	pid = child_with(0, await_byte, &fds[0]);
-	assert_int_equal(bind_to(cpus[0], pid), 0);
-	usleep(10000);
+	sleeper_start(&s);
 	__atomic_store_n(&c->taker, taker, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->ctxsw_tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
-	follow(1, pid, true);
-	end_child(pid, fds[1]);
+	follow(1, s.pid, true);
+	sleeper_end(&s);
 	wait_until(load(&slot_at(1)->dead));
 	assert_true(__atomic_load_n(&slot_at(1)->taker, __ATOMIC_ACQUIRE) == taker);
 	assert_int_equal(load(&slot_at(1)->uncovered), 0);
@@ -884,8 +862,6 @@ TEST_WITH(open_sched, close_sched, taken)
 	__atomic_store_n(&c->ctxsw_tid, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->taker, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->wakeup_dead, 0, __ATOMIC_RELAXED);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 /* Runs outside of the CPU mask do not count as uncovered, and the mask is forgotten with the
@@ -894,27 +870,21 @@ TEST_WITH(open_sched, close_sched, cpumask)
 {
 	struct cpus cpumask = {{0}};
 	struct err e;
-	int fds[2];
 
 	cpus_add(&cpumask, cpus[0] + 1);
 	for (unsigned round = 0; round < 3; round++) {
-		pid_t pid;
+		struct sleeper s = {0};
 
-		assert_int_equal(pipe(fds), 0);
-		pid = child_with(0, await_byte, &fds[0]);
-		assert_int_equal(bind_to(cpus[0], pid), 0);
-		usleep(10000);
-		follow(1, pid, true);
+		sleeper_start(&s);
+		follow(1, s.pid, true);
 		if (round == 1)
 			cpus_add(&cpumask, cpus[0]);
 		if (round < 2)
 			assert_int_equal(sched_set_cpumask(sched, 1, &cpumask, &e), 0);
-		end_child(pid, fds[1]);
+		sleeper_end(&s);
 		wait_until(load(&slot_at(1)->dead));
 		assert_int_equal(load(&slot_at(1)->uncovered) > 0, round > 0);
 		sched_forget(sched, 1);
-		close(fds[0]);
-		close(fds[1]);
 	}
 }
 
