@@ -113,8 +113,6 @@ static void vectors(void)
 	FAILS(pfm_write_pmds(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_read_pmds(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_write_pmcs(fd, NOWHERE, 1), EFAULT);
-	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
-	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
 	/* Over config/arg_size_max, which is 4096. */
 	static pfarg_pmd_t many[24];
 	FAILS(pfm_write_pmds(fd, many, 24), E2BIG);
@@ -232,7 +230,6 @@ static void half_there(void)
 static void other_flags(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setdesc_t desc = {.set_flags = 0x4, .set_reserved1 = 1};
 	pfarg_pmd_t pmds[10] = {0};
 
 	for (size_t i = 0; i < 10; i++)
@@ -242,10 +239,6 @@ static void other_flags(void)
 	IS(pmds[8].reg_flags, 0);
 	IS(pmds[9].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
 	IS(number_in("ctx/%lu/pmd/0", the_context()), 28);
-	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
-	IS(desc.set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_EINVAL);
-	desc.set_flags = 0x100;
-	FAILS(pfm_create_evtsets(fd, &desc, 1), EINVAL);
 	close(fd);
 }
 
@@ -296,30 +289,6 @@ static void garbage_in_reserved_fields(void)
 	OK(pfm_read_pmds(fd, &pmd, 1));
 	IS(pmd.reg_value > 0 && pmd.reg_value < 1ULL << 32, 1);
 	close(fd);
-}
-
-static void counting(uint64_t ns, uint64_t wanted)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmd_t pmd = {.reg_value = 5};
-
-	run_on(0);
-	count_instructions(fd);
-	OK(pfm_write_pmds(fd, &pmd, 1));
-	load_on(fd, 0);
-	OK(pfm_start(fd, NULL));
-	advance(ns);
-	OK(pfm_stop(fd));
-	/* Reading ignores flags. */
-	pmd.reg_flags = PFM_REGFL_OVFL_NOTIFY;
-	OK(pfm_read_pmds(fd, &pmd, 1));
-	IS(pmd.reg_value, wanted + 5);
-	IS(pmd.reg_last_reset_val, 5);
-	IS(number_in("ctx/%lu/pmd/0", the_context()), wanted + 5);
-	OK(pfm_unload_context(fd));
-	OK(pfm_unload_context(fd));
-	close(fd);
-	IS(contexts(), 0);
 }
 
 static void states(void)
@@ -375,80 +344,9 @@ static void elsewhere(void)
 	OK(pfm_getinfo_evtsets(fd, &info, 1));
 	run_on(0);
 	OK(pfm_unload_context(fd));
+	OK(pfm_unload_context(fd));
 	run_on(1);
 	OK(pfm_write_pmcs(fd, &pmc, 1));
-	close(fd);
-}
-
-/* Overflow, message, restart. A masked context can be read on any CPU. */
-static void notification(void)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_msg_t msg;
-	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY};
-
-	run_on(0);
-	count_instructions(fd);
-	pmd.reg_value = (uint64_t)-1000;
-	pmd.reg_long_reset = (uint64_t)-2000;
-	pmd.reg_short_reset = (uint64_t)-3000;
-	OK(pfm_write_pmds(fd, &pmd, 1));
-	load_on(fd, 0);
-	OK(pfm_start(fd, NULL));
-	advance(10000000);
-	FAILS(read(fd, &msg, sizeof(msg) - 1), EINVAL);
-	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
-	IS(msg.type, PFM_MSG_OVFL);
-	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
-	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
-	IS(msg.pfm_ovfl_msg.msg_ovfl_cpu, 0);
-	run_on(1);
-	OK(pfm_read_pmds(fd, &pmd, 1));
-	FAILS(pfm_write_pmds(fd, &pmd, 1), EBUSY);
-	run_on(0);
-	OK(pfm_restart(fd));
-	OK(pfm_read_pmds(fd, &pmd, 1));
-	IS(pmd.reg_last_reset_val, -2000);
-	close(fd);
-}
-
-static void sets(void)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setdesc_t desc[2] = {0};
-	pfarg_setinfo_t info = {.set_id = 1};
-
-	for (uint16_t i = 0; i < 2; i++) {
-		desc[i].set_id = i;
-		desc[i].set_flags = PFM_SETFL_TIME_SWITCH;
-		desc[i].set_timeout = 2000000;
-	}
-	OK(pfm_create_evtsets(fd, desc, 2));
-	IS(desc[1].set_timeout >= 2000000, 1);
-	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
-	desc[0].set_flags = PFM_SETFL_TIME_SWITCH | PFM_SETFL_OVFL_SWITCH;
-	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
-	IS(desc[0].set_flags & PFM_REG_RETFL_EINVAL, PFM_REG_RETFL_EINVAL);
-	run_on(0);
-	count_instructions(fd);
-	load_on(fd, 0);
-	OK(pfm_start(fd, NULL));
-	advance(10000000);
-	OK(pfm_stop(fd));
-	OK(pfm_getinfo_evtsets(fd, &info, 1));
-	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
-	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
-	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
-	IS(info.set_timeout, number_in("ctx/%lu/set/1/remaining_ns", the_context()));
-	IS(info.set_avail_pmcs[0] & 3, 3);
-	IS(info.set_avail_pmds[0] & 3, 3);
-	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EBUSY);
-	OK(pfm_unload_context(fd));
-	desc[1].set_flags = 0;
-	OK(pfm_delete_evtsets(fd, desc + 1, 1));
-	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EINVAL);
-	IS(desc[1].set_flags, PFM_REG_RETFL_NOSET);
-	FAILS(pfm_getinfo_evtsets(fd, &info, 1), EINVAL);
 	close(fd);
 }
 
@@ -578,8 +476,6 @@ int main(int argc, char **argv)
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	states();
 	elsewhere();
-	notification();
-	sets();
 	timeouts();
 	sampling();
 	an_entry_for_each_overflow();

@@ -41,17 +41,6 @@ static int make_sampling(size_t size)
 	return ctx.ctx_fd;
 }
 
-static void load_and_start(int fd)
-{
-	pfarg_load_t load = {0};
-	pfarg_pmc_t pmc = {.reg_value = INSTRUCTIONS};
-
-	run_on(0);
-	OK(pfm_write_pmcs(fd, &pmc, 1));
-	OK(pfm_load_context(fd, &load));
-	OK(pfm_start(fd, NULL));
-}
-
 static void creating(void)
 {
 	/* That of 2.2 kernels. */
@@ -80,26 +69,11 @@ static void creating(void)
 	close(ctx.ctx_fd);
 }
 
-static void counting(uint64_t ns, uint64_t wanted)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmd_t pmd = {0};
-
-	OK(pfm_write_pmds(fd, &pmd, 1));
-	load_and_start(fd);
-	advance(ns);
-	OK(pfm_stop(fd));
-	OK(pfm_read_pmds(fd, &pmd, 1));
-	IS(pmd.reg_value, wanted);
-	close(fd);
-}
-
 /* Timeouts are microseconds. */
 static void sets(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
 	pfarg_setdesc_t desc[2] = {0};
-	pfarg_setinfo_t info = {.set_id = 1};
 
 	for (uint16_t i = 0; i < 2; i++) {
 		desc[i].set_id = i;
@@ -114,26 +88,10 @@ static void sets(void)
 	OK(pfm_create_evtsets(fd, desc, 2));
 	IS(desc[0].set_timeout >= 2000, 1);
 	IS(number_in("ctx/%lu/set/0/timeout_ns", the_context()) >= 2000000, 1);
-	load_and_start(fd);
-	advance(9000000);
-	OK(pfm_stop(fd));
-	OK(pfm_getinfo_evtsets(fd, &info, 1));
-	IS(info.set_id_next, 1);
-	IS(info.set_flags, PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT);
-	IS(info.set_runs, number_in("ctx/%lu/set/1/runs", the_context()));
-	IS(info.set_act_duration, number_in("ctx/%lu/set/1/active_ns", the_context()));
-	IS(info.set_timeout, (number_in("ctx/%lu/set/1/remaining_ns", the_context()) + 999) / 1000);
-	IS(info.set_avail_pmds[0] & 3, 3);
-	IS(info.set_avail_pmcs[0] & 3, 3);
+	run_on(CPU);
+	load(fd, 0);
+	OK(pfm_start(fd, NULL));
 	OK(pfm_unload_context(fd));
-	OK(pfm_delete_evtsets(fd, desc + 1, 1));
-	FAILS(pfm_delete_evtsets(fd, desc + 1, 1), EINVAL);
-	IS(desc[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
-	desc[0].set_flags = PFM_SETFL_EXCL_IDLE;
-	FAILS(pfm_create_evtsets(fd, desc, 1), EINVAL);
-	FAILS(pfm_create_evtsets(fd, NOWHERE, 1), EFAULT);
-	FAILS(pfm_delete_evtsets(fd, NOWHERE, 1), EFAULT);
-	FAILS(pfm_getinfo_evtsets(fd, NOWHERE, 1), EFAULT);
 	FAILS(pfm_create_evtsets(fd, desc, -1), EINVAL);
 	close(fd);
 }
@@ -166,49 +124,6 @@ static void long_vectors(void)
 	close(fd);
 }
 
-/* Elements after the wrong one do not change. The wrong one has error flags. */
-static void not_reached(void)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_setinfo_t info[3];
-	pfarg_setdesc_t desc = {.set_id = 1};
-
-	OK(pfm_create_evtsets(fd, &desc, 1));
-	memset(info, 0x55, sizeof(info));
-	info[0].set_id = 1;
-	info[1].set_id = 99;
-	info[2].set_id = 0;
-	FAILS(pfm_getinfo_evtsets(fd, info, 3), EINVAL);
-	IS(info[0].set_flags, 0);
-	IS(info[0].set_runs, 0);
-	IS(info[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
-	IS(info[1].set_runs, 0x5555555555555555);
-	IS(info[2].set_flags, 0x55555555);
-	IS(info[2].set_runs, 0x5555555555555555);
-	IS(info[2].set_avail_pmds[0], 0x5555555555555555);
-	FAILS(pfm_getinfo_evtsets(open_file("version"), info + 2, 1), EBADF);
-	IS(info[2].set_runs, 0x5555555555555555);
-	close(fd);
-}
-
-static void notification(void)
-{
-	int fd = make(PFM_FL_SYSTEM_WIDE);
-	pfarg_pmd_t pmd = {.reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = (uint64_t)-1000};
-	pfm_msg_t msg;
-
-	OK(pfm_write_pmds(fd, &pmd, 1));
-	load_and_start(fd);
-	advance(10000000);
-	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
-	IS(msg.type, PFM_MSG_OVFL);
-	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
-	IS(msg.pfm_ovfl_msg.msg_ovfl_cpu, 0);
-	IS(msg.pfm_ovfl_msg.msg_active_set, 0);
-	OK(pfm_restart(fd));
-	close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 1) {
@@ -218,8 +133,6 @@ int main(int argc, char **argv)
 	}
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	sets();
-	not_reached();
-	notification();
 	bad_descriptors();
 	long_vectors();
 	creating();

@@ -11,7 +11,7 @@
  *	NOTIFY, RANDOM, NO_EMUL64  flags; the last one is the PMC's, 0 if there is none
  *	ALWAYS                     flags that some fields require
  *	SWITCH_CNT(pmd)            the field, if it is not called reg_ovfl_switch_cnt
- *	write_pmcs(), write_pmds(), read_pmds()
+ *	write_pmcs(), write_pmds(), read_pmds(), restart(), unload()
  *
  * and then has the functions that are declared here.
  */
@@ -270,7 +270,79 @@ static void overflow_message(int fd, uint16_t set)
 	rest_of_message(fd, &msg);
 }
 
-/* All fields of a version without event sets. */
+/* The number that the files have counted in so many ns, on top of what the PMD began with. */
+static void counting(uint64_t ns, uint64_t wanted)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pmd_t pmd = {.reg_value = 5};
+
+	run_on(CPU);
+	OK(write_both(fd, &pmc, &pmd));
+	load(fd, 0);
+	start(fd, 0);
+	advance(ns);
+	stop(fd);
+	OK(read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value, wanted + 5);
+	IS(pmd.reg_last_reset_val, 5);
+	IS(number_in("ctx/%lu/pmd/0", the_context()), wanted + 5);
+	OK(unload(fd));
+	close(fd);
+	all_gone();
+}
+
+/* A message, and a restart with the long value. A masked context can be read on any CPU. */
+static void notification(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pmd_t pmd = {.reg_value = (uint64_t)-1000,
+		.reg_long_reset = (uint64_t)-2000,
+		.reg_short_reset = (uint64_t)-3000};
+	msg_t msg;
+
+	NOTICE(&pmc, &pmd)->reg_flags = NOTIFY;
+	OK(write_both(fd, &pmc, &pmd));
+	load(fd, 0);
+	start(fd, 0);
+	advance(10000000);
+	FAILS(read(fd, &msg, sizeof(msg) - 1), EINVAL);
+	IS(read(fd, &msg, sizeof(msg)), sizeof(msg));
+	IS(msg.pfm_ovfl_msg.msg_type, PFM_MSG_OVFL);
+	IS(msg.pfm_ovfl_msg.msg_ovfl_pmds[0], 1);
+	run_on(0);
+	OK(read_pmds(fd, &pmd, 1));
+	FAILS(write_pmds(fd, &pmd, 1), EBUSY);
+	run_on(CPU);
+	OK(restart(fd));
+	OK(read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_last_reset_val, -2000);
+	close(fd);
+}
+
+/* The wrong element has error flags, and those after it do not change. */
+static void not_reached(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pmd_t pmds[3], untouched;
+
+	memset(pmds, 0x55, sizeof(pmds));
+	memset(&untouched, 0x55, sizeof(untouched));
+	for (unsigned i = 0; i < 2; i++) {
+		pmds[i].reg_num = i ? 300 : 0;
+		pmds[i].reg_set = 0;
+		pmds[i].reg_flags = 0;
+	}
+	FAILS(read_pmds(fd, pmds, 3), EINVAL);
+	IS(pmds[0].reg_value, 0);
+	IS(pmds[1].reg_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOTAVAIL);
+	IS(pmds[1].reg_value == untouched.reg_value, 1);
+	IS(memcmp(&pmds[2], &untouched, sizeof(untouched)), 0);
+	close(fd);
+}
+
+/* All fields of a version without event sets, and what is the same in all versions. */
 static void fields(void)
 {
 	int fd;
@@ -284,6 +356,8 @@ static void fields(void)
 	fd = make(PFM_FL_SYSTEM_WIDE);
 	overflow_message(fd, 0);
 	close(fd);
+	notification();
+	not_reached();
 }
 
 #endif

@@ -12,6 +12,8 @@
 #define write_pmcs pfm_write_pmcs
 #define write_pmds pfm_write_pmds
 #define read_pmds  pfm_read_pmds
+#define restart    pfm_restart
+#define unload     pfm_unload_context
 
 #include "tests/lib/fields.h"
 

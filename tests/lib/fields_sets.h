@@ -6,7 +6,7 @@
  *	ROUND_UP(ns)
  *	DURATION(time)      ns of the field set_act_duration
  *	SWITCHED(info)      the field, if it is not called set_ovfl_pmds
- *	create_evtsets(), getinfo_evtsets()  if they are not called pfm_ so
+ *	create_evtsets(), delete_evtsets(), getinfo_evtsets()  if they are not called pfm_ so
  *
  * Times that nothing is said of are ns.
  */
@@ -19,6 +19,7 @@ enum { SETS = 3 };
 
 #ifndef create_evtsets
 #define create_evtsets  pfm_create_evtsets
+#define delete_evtsets  pfm_delete_evtsets
 #define getinfo_evtsets pfm_getinfo_evtsets
 #endif
 #ifndef TIME
@@ -203,6 +204,76 @@ static void flags_as_passed(uint32_t context_flags)
 			has_flags(fd, set, last);
 		}
 	}
+	FAILS(set_flags(fd, 5, 0x100), EINVAL); /* The command has it, no version does. */
+	close(fd);
+}
+
+/* Sets that are deleted; those that cannot be, or do not exist, and why. */
+static void deleted(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setdesc_t desc[2] = {{.set_id = 0}, {.set_id = 1}}, *no_desc = NOWHERE;
+	pfarg_setinfo_t info = {.set_id = 1}, *no_info = NOWHERE;
+
+	FAILS(create_evtsets(fd, no_desc, 1), EFAULT);
+	FAILS(delete_evtsets(fd, no_desc, 1), EFAULT);
+	FAILS(getinfo_evtsets(fd, no_info, 1), EFAULT);
+	OK(create_evtsets(fd, desc, 2));
+	load(fd, 0);
+	FAILS(delete_evtsets(fd, desc + 1, 1), EBUSY);
+	OK(unload(fd));
+	FAILS(delete_evtsets(fd, desc, 1), EINVAL);
+	desc[1].set_flags = 0;
+	OK(delete_evtsets(fd, desc + 1, 1));
+	FAILS(delete_evtsets(fd, desc + 1, 1), EINVAL);
+	IS(desc[1].set_flags, PFM_REG_RETFL_NOSET);
+	FAILS(getinfo_evtsets(fd, &info, 1), EINVAL);
+	IS(info.set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
+	close(fd);
+}
+
+/* Creating an existing set preserves its registers and times (3.1.10, 3.1.12). Kernels of 2.2 to
+ * 2.81 made a new one. */
+static void made_again(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setinfo_t info = {0};
+	pmc_t pmc = {.reg_value = INSTRUCTIONS};
+	pmd_t pmd = {.reg_value = 7};
+	bool preserved = PERFMON_ABI == 6 || PERFMON_ABI == 2008;
+
+	OK(write_both(fd, &pmc, &pmd));
+	load(fd, 0);
+	OK(unload(fd));
+	OK(set_flags(fd, 0, PFM_SETFL_TIME_SWITCH));
+	OK(read_pmds(fd, &pmd, 1));
+	IS(pmd.reg_value, preserved ? 7 : 0);
+	IS(number_in("ctx/%lu/pmc/0", the_context()) == INSTRUCTIONS, preserved);
+	OK(getinfo_evtsets(fd, &info, 1));
+	IS(info.set_flags, PFM_SETFL_TIME_SWITCH);
+	IS(info.set_runs, preserved);
+	close(fd);
+}
+
+/* As not_reached(). Only the specification looks at flags here (2.3.7). */
+static void info_not_reached(void)
+{
+	int fd = make(PFM_FL_SYSTEM_WIDE);
+	pfarg_setinfo_t info[3], untouched;
+
+	memset(info, 0x55, sizeof(info));
+	memset(&untouched, 0x55, sizeof(untouched));
+	info[0].set_id = 0;
+	info[1].set_id = 99;
+	if (PERFMON_ABI == 6)
+		info[0].set_flags = info[1].set_flags = 0;
+	FAILS(getinfo_evtsets(fd, info, 3), EINVAL);
+	IS(info[0].set_flags, 0);
+	IS(info[0].set_runs, 0);
+	IS(info[1].set_flags & PFM_REG_RETFL_MASK, PFM_REG_RETFL_NOSET);
+	IS(info[1].set_runs == untouched.set_runs, 1);
+	FAILS(getinfo_evtsets(open_file("version"), info + 2, 1), EBADF);
+	IS(memcmp(&info[2], &untouched, sizeof(untouched)), 0);
 	close(fd);
 }
 
@@ -237,6 +308,9 @@ static void fields_of_sets(void)
 	close(fd);
 	flags_as_passed(PFM_FL_SYSTEM_WIDE);
 	flags_as_passed(0);
+	deleted();
+	made_again();
+	info_not_reached();
 }
 
 #endif
