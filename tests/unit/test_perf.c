@@ -195,14 +195,6 @@ static void touch(char *p, unsigned n)
 		((volatile char *)p)[i * 4096] = 1;
 }
 
-static long minor_faults(void)
-{
-	struct rusage ru;
-
-	getrusage(RUSAGE_SELF, &ru);
-	return ru.ru_minflt;
-}
-
 /* For a test that opens its target itself. */
 static int open_none(void **state)
 {
@@ -296,25 +288,6 @@ TEST_WITH(open_cpu, close_cpu, events)
 	}
 }
 
-TEST_WITH(open_cpu, close_cpu, page_faults)
-{
-	enum { PAGES = 1000 };
-	char *p = fresh_pages(PAGES);
-	uint64_t count;
-	long faults;
-
-	start(0, event("page-faults"));
-	faults = minor_faults();
-	touch(p, PAGES);
-	faults = minor_faults() - faults;
-	stop(0);
-	count = get(CNT(0));
-	assert_true(faults >= PAGES);
-	assert_true(count >= (uint64_t)faults);
-	assert_true(count < (uint64_t)faults + 100000);
-	munmap(p, PAGES * 4096);
-}
-
 /* The program's own faults at user level; those within read() at kernel level. */
 TEST_WITH(open_cpu, close_cpu, levels)
 {
@@ -386,35 +359,6 @@ TEST_WITH(open_cpu, close_cpu, tsc)
 	count = get(CNT(0));
 	assert_true(count >= (t2 - t1) - (t2 - t1) / 100);
 	assert_true(count <= (t3 - t0) + (t3 - t0) / 100);
-}
-
-TEST_WITH(open_cpu, close_cpu, switches)
-{
-	uint64_t before;
-
-	start(0, event("context-switches"));
-	before = get(CNT(0));
-	for (unsigned i = 0; i < 20; i++)
-		usleep(100);
-	assert_true(get(CNT(0)) >= before + 20);
-}
-
-TEST_WITH(open_cpu, close_cpu, stop)
-{
-	uint64_t count, time;
-
-	start(0, event("cpu-clock"));
-	sleep_ms(2);
-	stop(0);
-	count = get(CNT(0));
-	sleep_ms(5);
-	assert_int_equal(get(CNT(0)), count);
-	time = now();
-	start(0, event("cpu-clock"));
-	sleep_ms(2);
-	assert_true(get(CNT(0)) >= count + 2 * MSEC * 98 / 100);
-	count = get(CNT(0)) - count;
-	assert_true(count <= (now() - time) * 102 / 100);
 }
 
 TEST_WITH(open_cpu, close_cpu, write_counter)
