@@ -276,6 +276,101 @@ line_of() {
 	pfm record -o - sh -c ':' | pfm report - | grep -q '^# command: sh'
 }
 
+@test "a program that was replaced, one that was removed, and the kernel's [vdso]" {
+	noid was_recorded
+	noid never_ran
+	serve_perf
+	# shellcheck disable=SC2016
+	run -0 pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do
+		cp was_recorded program && ./program & sleep 0.02 && cp --remove-destination never_ran program && wait; done'
+	pfm report recorded --sort=function | grep -v '^#' >flat
+	grep -q ' was_recorded$' flat
+	! grep -q never_ran flat
+	cp never_ran removed
+	# shellcheck disable=SC2016
+	run -0 pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do
+		cp never_ran removed && ./removed & sleep 0.02; rm -f removed; wait; done'
+	pfm report recorded | grep -q ' never_ran$'
+	printf '#include <time.h>
+		int main(void) { struct timespec t; for (;;) clock_gettime(CLOCK_MONOTONIC, &t); }' >clock.c
+	gcc -O1 -o clock clock.c
+	rm recorded
+	record_enough "143 TERM" has_samples 200 ./clock
+	finish 143 TERM
+	pfm report recorded | grep -qE ' \[vdso\] +.*gettime$'
+}
+
+# makes_code FUNCTION: a program that copies a loop into memory and names it FUNCTION
+makes_code() {
+	cat >made.c <<-'END'
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			static const unsigned char loop[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
+			void *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			char path[64];
+			snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+			FILE *f = argc > 1 ? fopen(path, "w") : 0;
+			memcpy(p, loop, sizeof(loop));
+			if (f) {
+				fprintf(f, "%lx 10 older\n%lx %zx %s\n", (long)p, (long)p, sizeof(loop), argv[1]);
+				fclose(f);
+				if (argc > 2 && chown(path, 65534, 65534))
+					return 1;
+			}
+			for (;;)
+				((void (*)(long))p)(100000);
+		}
+	END
+	gcc -O1 -o made made.c
+}
+
+# The map files of the processes in the report
+rm_made() {
+	sed -nE 's,.* (perf-[0-9]+\.map) .*,/tmp/\1,p' flat | sort -u | xargs rm -f
+}
+
+@test "code that a process makes has the names of its map file, if the file is its user's" {
+	makes_code
+	serve_perf
+	record_enough "143 TERM" has_samples 200 ./made $'a fun\xff\x1bction'
+	finish 143 TERM
+	pfm report recorded >flat
+	grep -qE ' perf-[0-9]+.map +a fun\?\?ction$' flat
+	rm_made
+	rm recorded
+	record_enough "143 TERM" has_samples 200 ./made other nobody
+	finish 143 TERM
+	pfm report recorded >flat
+	rm_made
+	! grep -qE ' other$' flat
+	cat flat
+	grep -qE '^# addresses instead of names: process [0-9]+ has made code, and no /tmp/perf-[0-9]+.map' flat
+	# Two processes with one number, each in a mount and a PID namespace of its own
+	# shellcheck disable=SC2016
+	run -0 pfm record -F 4000 -o recorded sh -c 'for f in one two; do
+		timeout -s KILL 1 unshare -fpm --kill-child --mount-proc sh -c "mount -t tmpfs none /tmp && exec ./made $f"; done; :'
+	pfm report recorded >flat
+	rm_made
+	grep -q ' one$' flat
+	grep -q ' two$' flat
+}
+
+# Opening a FIFO waits for its writer.
+@test "a program that names a FIFO as its debug file" {
+	noid was_recorded
+	objcopy --only-keep-debug was_recorded link.debug
+	objcopy --add-gnu-debuglink=link.debug was_recorded
+	rm link.debug && mkfifo link.debug
+	serve_perf
+	# shellcheck disable=SC2016
+	bounded pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do ./was_recorded; done'
+	bounded pfm report recorded | grep -q ' was_recorded$'
+}
+
 # Of a program that was compiled here.
 @test "pfm annotate: a source that was changed, is no file, or is not here" {
 	{

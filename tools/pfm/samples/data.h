@@ -141,6 +141,7 @@ enum data_loss {
 	DATA_LOST_THREAD,        /* threads that could not be followed */
 	DATA_LOST_THROTTLED,     /* pauses because of too many overflows a second */
 	DATA_LOST_DROPPED,       /* samples that the counter's next samples stand for */
+	DATA_LOST_NAMES,         /* the search for names was broken off */
 };
 
 struct data_lost {
@@ -231,6 +232,8 @@ int data_create_in(struct data_writer *w, int fd, struct err *e);
 /* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
 int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
 	const char *text, struct err *e);
+/* Appends the records of the file @fd, which begins with a head. */
+int data_copy(struct data_writer *w, int fd, struct err *e);
 /* Writes the buffer. After a failure, the file ends with the last whole record. */
 int data_flush(struct data_writer *w, struct err *e);
 /* Flushes and closes the file. If it was never flushed, an older file stays as it is. */

@@ -145,7 +145,7 @@ int data_take(struct data_file *f, char *p, size_t n, const char *path, struct e
 int data_append(struct data_file *f, int fd, struct err *e)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
-	int rc = -errno;
+	int rc = end < 0 ? -errno : 0;
 
 	f->at = sizeof(struct data_head);
 	if (end >= (off_t)sizeof(struct data_head)) {

@@ -171,6 +171,20 @@ int data_put(struct data_writer *w, enum data_type type, const void *fixed, size
 	return 0;
 }
 
+int data_copy(struct data_writer *w, int fd, struct err *e)
+{
+	struct data_file f = {.at = sizeof(struct data_head)};
+	const struct data_rec *rec;
+	int rc = data_append(&f, fd, e);
+
+	f.at = 0;
+	while (rc == 0 && (rc = data_next(&f, &rec, e)) > 0)
+		rc = data_put(w, (enum data_type)rec->type, data_body(rec),
+			rec->size - sizeof(*rec), NULL, e);
+	data_unload(&f);
+	return rc;
+}
+
 int data_close(struct data_writer *w, struct err *e)
 {
 	int rc = 0;

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/samples/find_names.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/recording.h"
@@ -14,6 +24,8 @@ enum {
 	FIND_PLACES = 1000,        /* in a record */
 	FIND_STRINGS = 1 << 19,    /* bytes of strings in a record, besides the last one */
 	FIND_STRING_MAX = 1 << 16, /* bytes of a string; the rest is cut off */
+	FIND_LINE_MAX = 4096,      /* bytes of a line that names code which a process has made */
+	FIND_MADE_MAX = 1 << 28,   /* bytes of all these lines */
 };
 
 /* A sampled place. */
@@ -23,6 +35,13 @@ struct find_head {
 	struct symbol symbol; /* of the kernel */
 };
 
+/* A function in code that a process has made. */
+struct find_line {
+	uint64_t start;
+	uint64_t size;
+	const char *name;
+};
+
 struct find_string {
 	struct hash_node node;
 	uint32_t number;
@@ -30,7 +49,8 @@ struct find_string {
 };
 
 struct finder {
-	struct recording *r; /* by addresses */
+	struct recording *r;      /* its places */
+	const struct image *live; /* has the open files of objects; NULL: none are open */
 	struct data_writer *out;
 	struct find_head *heads; /* sorted by object and offset */
 	size_t nheads;
@@ -181,6 +201,41 @@ static int find_in_file(
 	return find_add_functions(f, h, symbol, frames, n, e);
 }
 
+static bool find_same_boot(const struct recording *r)
+{
+	struct slice then = recording_info(r, "boot_id");
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char now[64] = "";
+
+	if (!f || !fgets(now, sizeof(now), f))
+		return false;
+	now[strcspn(now, "\n")] = '\0';
+	return slice_is(then, now);
+}
+
+/* The open file of @o; -1: it is not open. */
+static int find_open(const struct finder *f, const struct object *o)
+{
+	const struct object *live =
+		f->live ? image_find_object(f->live, o->path, o->id, o->id_size) : NULL;
+
+	return live ? live->fd : -1;
+}
+
+/* Opens a copy of pfm's own [vdso], which is that of all processes since the boot. */
+static struct symbols *find_vdso(const struct finder *f, const struct object *o, struct err *e)
+{
+	CLEANUP_CLOSE int fd = memfd_create("vdso", MFD_CLOEXEC);
+	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *head = own;
+
+	if (own && fd >= 0 && find_same_boot(f->r) &&
+		write(fd, own, head->e_shoff + (size_t)head->e_shnum * head->e_shentsize) > 0)
+		return symbols_open(o, fd, e);
+	err_set(e, ENOENT, "the [vdso] of the recorded kernel is not here");
+	return NULL;
+}
+
 /* Writes the object of @n places, all in one file, and what is found about them. */
 static int find_file(struct finder *f, const struct find_head *h, size_t n, struct err *e)
 {
@@ -191,8 +246,10 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 	int rc = 0;
 
 	memcpy(object.id, o->id, sizeof(object.id));
-	if (object_is_file(o))
-		symbols = symbols_open(o, &why);
+	if (o->path[0] == '/')
+		symbols = symbols_open(o, find_open(f, o), &why);
+	else if (strcmp(o->path, "[vdso]") == 0)
+		symbols = find_vdso(f, o, &why);
 	else
 		err_set(&why, ENOENT, "%s is not a file", o->path);
 	if (find_string(f, symbols ? NULL : why.text, &object.why, e) < 0 ||
@@ -202,6 +259,86 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 		rc = find_in_file(f, &h[i], symbols, e);
 	symbols_close(symbols);
 	return rc;
+}
+
+/* Gives the places in [@start, @start + @size) the function @name. @name: NULL if not yet known. */
+static void find_name_made(
+	const struct find_head *h, size_t n, struct find_line line, struct symbol *symbols)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (h[middle].at->offset < line.start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < n && h[low].at->offset - line.start < line.size; low++) {
+		symbols[low].offset = h[low].at->offset - line.start;
+		free((char *)(uintptr_t)symbols[low].name);
+		symbols[low].name = strdup(line.name);
+	}
+}
+
+/* Reads lines START SIZE NAME, of which a later one replaces earlier ones. The file may be any
+ * user's, and as long as that user likes. */
+static void find_read_made(FILE *in, const struct find_head *h, size_t n, struct symbol *symbols)
+{
+	char text[FIND_LINE_MAX];
+	size_t bytes = 0;
+
+	while (bytes < FIND_MADE_MAX && fgets(text, sizeof(text), in)) {
+		size_t length = strlen(text);
+		struct find_line line;
+		int name = 0;
+
+		bytes += length;
+		if (sscanf(text, "%" SCNx64 " %" SCNx64 " %n", &line.start, &line.size, &name) !=
+				2 ||
+			!text[name])
+			continue;
+		line.name = text + name;
+		text[length - (text[length - 1] == '\n')] = '\0';
+		find_name_made(h, n, line, symbols);
+	}
+}
+
+/* Writes the object of @n places in code that a process has made, with the names that it has given.
+ */
+static int find_made(struct finder *f, const struct find_head *h, size_t n, struct err *e)
+{
+	const struct object *o = h->object;
+	struct data_object object = {.flags = DATA_OBJECT_PROCESS, .pid = o->pid, .life = o->life};
+	CLEANUP_FREE struct symbol *symbols = calloc(n, sizeof(*symbols));
+	CLEANUP_FCLOSE FILE *in = NULL;
+	const struct symbol_frame frame = {NULL};
+	struct err why = {0};
+	int fd = find_open(f, o);
+
+	if (!symbols)
+		return find_no_memory(e);
+	in = fd >= 0 ? fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 3), "re") : NULL;
+	if (in) {
+		rewind(in);
+		find_read_made(in, h, n, symbols);
+	} else {
+		err_set(&why, ENOENT,
+			"process %u has made code, and no %s that names it (node has "
+			"--perf-basic-prof, Java an agent)",
+			o->pid, o->path);
+	}
+	if (find_string(f, why.no ? why.text : NULL, &object.why, e) < 0 ||
+		find_begin_object(f, &object, o->path, e) < 0)
+		return -e->no;
+	for (size_t i = 0; i < n; i++) {
+		symbols[i].address = h[i].at->offset;
+		if (find_add_functions(f, &h[i], symbols[i], &frame, 1, e) < 0)
+			return -e->no;
+		free((char *)(uintptr_t)symbols[i].name);
+	}
+	return 0;
 }
 
 static int find_kernel(struct finder *f, const struct find_head *h, size_t n, struct err *e)
@@ -219,18 +356,6 @@ static int find_kernel(struct finder *f, const struct find_head *h, size_t n, st
 }
 
 /* --- Places */
-
-static bool find_same_boot(const struct recording *r)
-{
-	struct slice then = recording_info(r, "boot_id");
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char now[64] = "";
-
-	if (!f || !fgets(now, sizeof(now), f))
-		return false;
-	now[strcspn(now, "\n")] = '\0';
-	return slice_is(then, now);
-}
 
 static void find_open_kernel(struct finder *f)
 {
@@ -312,7 +437,9 @@ static int find_all(struct finder *f, struct err *e)
 		const struct find_head *h = &f->heads[i];
 
 		n = find_same_object(f, h);
-		if ((h->at->kernel ? find_kernel : find_file)(f, h, n, e) < 0)
+		if ((h->at->kernel           ? find_kernel
+			    : h->object->pid ? find_made
+					     : find_file)(f, h, n, e) < 0)
 			return -e->no;
 	}
 	return find_flush_places(f, e);
@@ -333,7 +460,8 @@ static void find_free(struct finder *f)
 }
 
 /* Writes the names for @r, which was read by addresses. */
-static int find_for(struct recording *r, struct data_writer *out, struct err *e)
+static int find_for(
+	struct recording *r, const struct image *live, struct data_writer *out, struct err *e)
 {
 	struct finder *f = calloc(1, sizeof(*f));
 	int rc;
@@ -341,42 +469,105 @@ static int find_for(struct recording *r, struct data_writer *out, struct err *e)
 	if (!f)
 		return find_no_memory(e);
 	f->r = r;
+	f->live = live;
 	f->out = out;
 	rc = find_all(f, e);
 	find_free(f);
 	return rc;
 }
 
-int find_names(struct data_file *f, struct data_writer *out, struct err *e)
+/* Bounds what a damaged file can take. */
+static void find_limit(void)
 {
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(FIND_SECONDS);
+#ifndef __SANITIZE_ADDRESS__
+	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
+
+	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+#endif
+}
+
+/* Writes the names for the records of @f to the file @fd. */
+static int find_here(const struct data_file *f, const struct image *live, int fd)
+{
+	struct data_writer w;
 	struct recording r;
+	struct err e = {0};
 	int rc;
 
-	if (recording_take(&r, *f, RECORDING_PLACES, e) < 0)
-		return -e->no;
-	rc = find_for(&r, out, e);
-	recording_close(&r);
-	return rc;
+	find_limit();
+	if (data_create_in(&w, fd, &e) < 0 || recording_take(&r, *f, RECORDING_PLACES, &e) < 0)
+		return e.no;
+	rc = find_for(&r, live, &w, &e);
+	return data_close(&w, &e) < 0 || rc < 0 ? e.no : 0;
+}
+
+static int find_sentence(int status, struct err *e)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		return err_set(e, ETIMEDOUT,
+			"not all names were found within %d s: debug files are large, or "
+			"debuginfod is slow (unset DEBUGINFOD_URLS)",
+			FIND_SECONDS);
+	if (WIFSIGNALED(status))
+		return err_set(e, EIO,
+			"the search for names was ended by signal %d: a program or its debug file "
+			"may be damaged",
+			WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		return err_set(e, WEXITSTATUS(status), "the search for names failed: %s",
+			err_name(WEXITSTATUS(status)));
+	return 0;
+}
+
+/* Does find_here() in another process. */
+static int find_there(const struct data_file *f, const struct image *live, int fd, struct err *e)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return err_set(e, errno, "no process to search for names: %s", err_name(errno));
+	if (pid == 0)
+		_exit(find_here(f, live, fd));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return find_sentence(status, e);
+}
+
+int find_names_into(
+	struct data_file *f, const struct image *live, struct data_writer *out, struct err *e)
+{
+	CLEANUP_CLOSE int fd = memfd_create("names", MFD_CLOEXEC);
+	struct err why = {0};
+	int rc;
+
+	if (fd < 0)
+		return find_no_memory(e);
+	rc = find_there(f, live, fd, e);
+	data_unload(f);
+	if (data_copy(out, fd, &why) == 0)
+		return rc;
+	*e = why;
+	return -e->no;
 }
 
 int find_names_append(struct data_file *f, struct err *e)
 {
 	CLEANUP_CLOSE int fd = memfd_create("names", MFD_CLOEXEC);
-	struct data_writer w;
-	struct recording r;
+	struct err why = {0};
 	int rc;
 
-	if (fd < 0 || data_create_in(&w, fd, e) < 0)
-		return fd < 0 ? find_no_memory(e) : -e->no;
-	rc = recording_take(&r, *f, RECORDING_PLACES, e);
-	*f = (struct data_file){0};
-	if (rc == 0) {
-		rc = find_for(&r, &w, e);
-		*f = r.file;
-		r.file = (struct data_file){0};
-		recording_close(&r);
-	}
-	if (data_close(&w, rc < 0 ? &(struct err){0} : e) < 0 && rc == 0)
-		rc = -e->no;
-	return rc < 0 ? rc : data_append(f, fd, e);
+	if (fd < 0)
+		return find_no_memory(e);
+	rc = find_there(f, NULL, fd, e);
+	if (data_append(f, fd, &why) == 0)
+		return rc;
+	*e = why;
+	return -e->no;
 }

@@ -6,10 +6,16 @@
 
 #include "base/err.h"
 #include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/image.h"
+
+/* Both read the files in a process of their own, which a damaged file can end, and which has
+ * FIND_SECONDS. The names that it has found until then are stored all the same. */
+enum { FIND_SECONDS = 60 };
 
 /* Finds the names for the records of @f, which has none, and appends them to @f. */
 int find_names_append(struct data_file *f, struct err *e);
-/* Writes the names for the records of @f to @out. Unloads @f. */
-int find_names(struct data_file *f, struct data_writer *out, struct err *e);
+/* Writes the names for the records of @f to @out. Unloads @f. @live has open files of objects. */
+int find_names_into(
+	struct data_file *f, const struct image *live, struct data_writer *out, struct err *e);
 
 #endif

@@ -2,12 +2,20 @@
 #include "tools/pfm/samples/image.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-bool object_is_file(const struct object *o)
+bool object_is_made(const struct object *o)
 {
-	return o->path[0] == '/' && o->path[1] != '/';
+	static const char *const names[] = {
+		"//anon", "[heap]", "[anon:", "/dev/zero", "/anon_hugepage", "/SYSV"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(o->path, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
 }
 
 int image_init(struct image *im)
@@ -47,6 +55,8 @@ static void image_free_object(struct hash_node *node)
 {
 	struct object *o = container_of(node, struct object, node);
 
+	if (o->fd >= 0)
+		close(o->fd);
 	free(o->path);
 	free(o);
 }
@@ -84,17 +94,26 @@ static bool image_same_object(const struct object *o, const char *path,
 	       strcmp(o->path, path) == 0;
 }
 
-struct object *image_object(
-	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
+struct object *image_find_object(const struct image *im, const char *path,
+	const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
 {
-	uint64_t key = hash_string(path);
-	struct object *o;
+	for (struct hash_node *n = hash_find(&im->objects, hash_string(path)); n;
+		n = hash_find_next(n)) {
+		struct object *o = container_of(n, struct object, node);
 
-	for (struct hash_node *n = hash_find(&im->objects, key); n; n = hash_find_next(n)) {
-		o = container_of(n, struct object, node);
 		if (image_same_object(o, path, id, id_size))
 			return o;
 	}
+	return NULL;
+}
+
+struct object *image_object(
+	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
+{
+	struct object *o = image_find_object(im, path, id, id_size);
+
+	if (o)
+		return o;
 	o = calloc(1, sizeof(*o));
 	if (!o || !(o->path = strdup(path))) {
 		free(o);
@@ -102,9 +121,44 @@ struct object *image_object(
 	}
 	memcpy(o->id, id, sizeof(o->id));
 	o->id_size = id_size;
+	o->fd = -1;
 	o->number = im->nobjects++;
-	hash_add(&im->objects, &o->node, key);
+	hash_add(&im->objects, &o->node, hash_string(path));
 	return o;
+}
+
+/* Makes the path and the identity of the code that a process has made. */
+static void image_name_made(
+	uint32_t pid, unsigned life, char path[40], uint8_t id[DATA_BUILD_ID_MAX])
+{
+	memset(id, 0, DATA_BUILD_ID_MAX);
+	memcpy(id, &pid, sizeof(pid));
+	memcpy(id + sizeof(pid), &life, sizeof(life));
+	snprintf(path, 40, "/tmp/perf-%u.map", pid);
+}
+
+struct object *image_made(struct image *im, uint32_t pid, unsigned life)
+{
+	uint8_t id[DATA_BUILD_ID_MAX];
+	struct object *o;
+	char path[40];
+
+	image_name_made(pid, life, path, id);
+	o = image_object(im, path, id, 0);
+	if (o) {
+		o->pid = pid;
+		o->life = life;
+	}
+	return o;
+}
+
+struct object *image_find_made(const struct image *im, uint32_t pid, unsigned life)
+{
+	uint8_t id[DATA_BUILD_ID_MAX];
+	char path[40];
+
+	image_name_made(pid, life, path, id);
+	return image_find_object(im, path, id, 0);
 }
 
 const struct object **image_objects(const struct image *im)

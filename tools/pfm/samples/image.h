@@ -16,10 +16,13 @@ struct object {
 	uint8_t id[DATA_BUILD_ID_MAX]; /* as in struct data_map */
 	uint8_t id_size;
 	unsigned number; /* counts from 0 */
+	int fd;          /* pfm record: the file, which may be gone from its path; -1: not open */
+	uint32_t pid;  /* the process that has made this code; 0: it is a file's, or the kernel's */
+	unsigned life; /* processes that had this pid before */
 };
 
-/* Whether it is a file. Other mappings have names like [vdso] and //anon. */
-bool object_is_file(const struct object *o);
+/* Whether it is memory that a process may have filled with code, neither a file nor like [vdso]. */
+bool object_is_made(const struct object *o);
 
 struct image_map {
 	uint64_t addr;
@@ -33,7 +36,11 @@ struct image_process {
 	struct image_map *maps;
 	size_t n;
 	size_t room;
-	uint64_t read_at; /* pfm record: the round in which its mappings were last read; 0: never */
+	/* pfm record: the rounds in which its mappings were last read, and the file with the names
+	 * of the code that it makes was last looked for; 0: never. */
+	uint64_t read_at;
+	uint64_t named_at;
+	bool makes_code; /* pfm record: it has memory that is executed */
 };
 
 struct image_thread {
@@ -61,6 +68,13 @@ struct image_process *image_process(struct image *im, uint32_t pid);
  */
 struct object *image_object(
 	struct image *im, const char *path, const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size);
+/* The same, but adds none. NULL: there is none. */
+struct object *image_find_object(const struct image *im, const char *path,
+	const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size);
+/* Finds the object of the code that process @pid has made, or adds it. NULL: no memory. */
+struct object *image_made(struct image *im, uint32_t pid, unsigned life);
+/* The same, but adds none. NULL: there is none. */
+struct object *image_find_made(const struct image *im, uint32_t pid, unsigned life);
 /* All objects, by number. The caller frees the array. NULL: no memory. */
 const struct object **image_objects(const struct image *im);
 /* Forgets the mappings of a process that executes another program. */

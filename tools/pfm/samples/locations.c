@@ -179,16 +179,23 @@ static const struct image_map *location_map(
 	return m;
 }
 
-/* Code that the process has made is stored with its address. */
-static void location_find_made(
-	const struct recording *r, const struct recorded_sample *s, struct location *at)
+/* Code that a process has made has addresses instead of offsets, where its names are stored or will
+ * be. */
+static int location_find_made(
+	struct recording *r, const struct recorded_sample *s, struct location *at)
 {
-	struct object *made = stored_process(&r->stored, s->pid, image_life(&r->image, s->pid));
+	const unsigned life = image_life(&r->image, s->pid);
+	const bool places = r->names & RECORDING_PLACES;
+	struct object *made = places ? image_made(&r->image, s->pid, life)
+				     : image_find_made(&r->image, s->pid, life);
 
-	if (!made || !stored_find(&r->stored, made, false, at->ip))
-		return;
-	at->in = made;
-	at->offset = at->ip;
+	if (places && !made)
+		return -ENOMEM;
+	if (made && (places || stored_find(&r->stored, made, false, at->ip))) {
+		at->in = made;
+		at->offset = at->ip;
+	}
+	return 0;
 }
 
 const struct location *locations_find(
@@ -203,8 +210,8 @@ const struct location *locations_find(
 		at.in = m->object;
 		at.offset = ip - m->addr + m->pgoff;
 	}
-	if (!kernel && !(m && object_is_file(m->object)))
-		location_find_made(r, s, &at);
+	if (m && object_is_made(m->object) && location_find_made(r, s, &at) < 0)
+		return NULL;
 	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
 	known = locations_known(r, &at, key);
 	return known ? known : locations_add(r, &at, key);

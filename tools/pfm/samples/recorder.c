@@ -316,10 +316,15 @@ int recorder_stop(struct recorder *r, struct err *e)
 int recorder_find_names(struct recorder *r, struct err *e)
 {
 	struct data_file written;
+	struct err why = {0};
 
 	if (data_flush(&r->out, e) < 0 || data_reread(&r->out, &written, e) < 0)
 		return -e->no;
-	return find_names(&written, &r->out, e);
+	if (find_names_into(&written, &r->track.image, &r->out, &why) == 0)
+		return 0;
+	if (track_loss(&r->track, DATA_LOST_NAMES, 1, 0, why.text, e) == 0)
+		*e = why;
+	return -e->no;
 }
 
 static void recorder_free_root(struct recorder_root *root)

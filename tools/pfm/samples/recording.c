@@ -67,6 +67,8 @@ static const char *recording_loss(uint32_t kind)
 		return "pauses because of too many overflows a second";
 	case DATA_LOST_DROPPED:
 		return "samples were dropped, the next ones stand for them";
+	case DATA_LOST_NAMES:
+		return "search for names was broken off";
 	default:
 		return "losses of an unknown kind";
 	}

@@ -7,12 +7,6 @@
 
 #include "tools/pfm/text/names.h"
 
-/* An object of code that a process has made. */
-struct stored_process {
-	struct hash_node node;
-	struct object *object;
-};
-
 static int stored_no_memory(struct err *e)
 {
 	return err_set(e, ENOMEM, "no memory for the names of the recording");
@@ -111,35 +105,16 @@ static uint64_t stored_key(const struct object *in, bool kernel, uint64_t offset
 	return offset * 31 + (kernel ? 0 : in->number + 1);
 }
 
-static uint64_t stored_life_key(uint32_t pid, unsigned life)
-{
-	return (uint64_t)life << 32 | pid;
-}
-
-/* Adds the object to those of its process. The first one with that process counts. */
-static int stored_index_process(struct stored *s, const struct stored_object *o)
-{
-	struct stored_process *p;
-
-	if (stored_process(s, o->from->pid, o->from->life))
-		return 0;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->object = o->object;
-	hash_add(&s->processes, &p->node, stored_life_key(o->from->pid, o->from->life));
-	return 0;
-}
-
 static int stored_index_objects(struct stored *s, struct image *im)
 {
 	for (size_t i = 0; i < s->nobjects; i++) {
 		struct stored_object *o = &s->objects[i];
 
-		o->object = image_object(im, o->from->name, o->from->id, o->from->id_size);
+		if (o->from->flags & DATA_OBJECT_PROCESS)
+			o->object = image_made(im, o->from->pid, o->from->life);
+		else
+			o->object = image_object(im, o->from->name, o->from->id, o->from->id_size);
 		if (!o->object)
-			return -ENOMEM;
-		if (o->from->flags & DATA_OBJECT_PROCESS && stored_index_process(s, o) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -168,8 +143,7 @@ int stored_index(struct stored *s, struct image *im)
 	struct stored_place *all;
 	size_t n = 1;
 
-	if (hash_init(&s->places) < 0 || hash_init(&s->processes) < 0 ||
-		stored_index_objects(s, im) < 0)
+	if (hash_init(&s->places) < 0 || stored_index_objects(s, im) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->nlists; i++)
 		n += s->lists[i]->n;
@@ -183,12 +157,6 @@ int stored_index(struct stored *s, struct image *im)
 
 void stored_free(struct stored *s)
 {
-	for (size_t i = 0; i < s->processes.nbuckets; i++)
-		for (struct hash_node *n = s->processes.bucket[i], *next; n; n = next) {
-			next = n->next;
-			free(container_of(n, struct stored_process, node));
-		}
-	hash_free(&s->processes);
 	hash_free(&s->places);
 	free(s->all);
 	free(s->lists);
@@ -212,13 +180,6 @@ const struct stored_place *stored_find(
 			return p;
 	}
 	return NULL;
-}
-
-struct object *stored_process(const struct stored *s, uint32_t pid, unsigned life)
-{
-	struct hash_node *n = hash_find(&s->processes, stored_life_key(pid, life));
-
-	return n ? container_of(n, struct stored_process, node)->object : NULL;
 }
 
 const char *stored_string(const struct stored *s, uint32_t number)

@@ -38,7 +38,6 @@ struct stored {
 	size_t lists_room;
 	struct stored_place *all;
 	struct hash places;
-	struct hash processes; /* struct stored_process */
 };
 
 /* Adds a record of type DATA_STRINGS, DATA_OBJECT or DATA_PLACES. -ENOMEM, or -EINVAL: it refers to
@@ -52,8 +51,6 @@ void stored_free(struct stored *s);
  */
 const struct stored_place *stored_find(
 	const struct stored *s, const struct object *in, bool kernel, uint64_t offset);
-/* The object of code that process @pid has made. NULL: none. */
-struct object *stored_process(const struct stored *s, uint32_t pid, unsigned life);
 /* NULL: string 0. */
 const char *stored_string(const struct stored *s, uint32_t number);
 

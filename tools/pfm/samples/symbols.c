@@ -6,8 +6,12 @@
 #ifdef HAVE_LIBDW
 
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,9 +29,34 @@ struct symbols {
 
 static char *symbols_debuginfo_path;
 
+/* Whether the debug file @link, which the program at @file names, can be opened without waiting:
+ * the program may be another user's, and have a FIFO there. */
+static bool symbols_link_is_safe(const char *file, const char *link)
+{
+	static const char *const folders[] = {"", ".debug/"};
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; slash && link && i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - file), file, folders[i],
+			    link) >= PATH_MAX ||
+			(stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+			return false;
+	return !link || !strchr(link, '/');
+}
+
+static int symbols_find_debug_file(Dwfl_Module *module, void **userdata, const char *name,
+	Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **found)
+{
+	if (!symbols_link_is_safe(file, link))
+		return -1;
+	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+}
+
 static const Dwfl_Callbacks symbols_callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = symbols_find_debug_file,
 	.section_address = dwfl_offline_section_address,
 	.debuginfo_path = &symbols_debuginfo_path,
 };
@@ -75,12 +104,13 @@ static int symbols_check_file(int fd, const struct object *o, struct err *e)
 }
 
 /* Loads the file at its own addresses. */
-static int symbols_load(struct symbols *s, const struct object *o, struct err *e)
+static int symbols_load(struct symbols *s, const struct object *o, int from, struct err *e)
 {
-	CLEANUP_CLOSE int fd = symbols_open_file(o->path, e);
+	CLEANUP_CLOSE int fd =
+		from >= 0 ? fcntl(from, F_DUPFD_CLOEXEC, 3) : symbols_open_file(o->path, e);
 	GElf_Addr bias;
 
-	if (fd < 0 || symbols_check_file(fd, o, e) < 0)
+	if (fd < 0 || (o->path[0] == '/' && symbols_check_file(fd, o, e) < 0))
 		return -e->no;
 	s->dwfl = dwfl_begin(&symbols_callbacks);
 	if (!s->dwfl)
@@ -97,7 +127,7 @@ static int symbols_load(struct symbols *s, const struct object *o, struct err *e
 	return symbols_check_id(s->module, o, e);
 }
 
-struct symbols *symbols_open(const struct object *o, struct err *e)
+struct symbols *symbols_open(const struct object *o, int fd, struct err *e)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
@@ -105,7 +135,7 @@ struct symbols *symbols_open(const struct object *o, struct err *e)
 		err_set(e, ENOMEM, "no memory for the symbols of %s", o->path);
 		return NULL;
 	}
-	if (symbols_load(s, o, e) == 0)
+	if (symbols_load(s, o, fd, e) == 0)
 		return s;
 	symbols_close(s);
 	return NULL;
@@ -178,8 +208,9 @@ unsigned symbols_frames(
 
 const bool symbols_supported = false;
 
-struct symbols *symbols_open(const struct object *o, struct err *e)
+struct symbols *symbols_open(const struct object *o, int fd, struct err *e)
 {
+	(void)fd;
 	err_set(e, ENOSYS, "%s: this pfm was built without elfutils (libdw-dev)", o->path);
 	return NULL;
 }

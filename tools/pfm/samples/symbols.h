@@ -20,8 +20,9 @@ struct symbol {
 /* Whether pfm was built with elfutils. If not, symbols_open() fails with ENOSYS. */
 extern const bool symbols_supported;
 
-/* NULL with a sentence: the file cannot be read, or is not the file that was mapped. */
-struct symbols *symbols_open(const struct object *o, struct err *e);
+/* Opens the file @fd, or the one at the path of @o if @fd is -1. NULL with a sentence: it cannot be
+ * read, or is not the file that was mapped. */
+struct symbols *symbols_open(const struct object *o, int fd, struct err *e);
 void symbols_close(struct symbols *s);
 /* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);

@@ -6,17 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/regular.h"
 
+/* Contexts need descriptors, too. */
+enum { TRACK_FILES_MAX = 4096 };
+
 int track_init(struct track *t, struct data_writer *out, struct err *e)
 {
+	struct rlimit limit;
+
 	*t = (struct track){.out = out, .round = 1};
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		t->files = (unsigned)(limit.rlim_cur < TRACK_FILES_MAX * 4 ? limit.rlim_cur / 4
+									   : TRACK_FILES_MAX);
 	return image_init(&t->image) < 0 ? err_set(e, ENOMEM, "no memory") : 0;
 }
 
@@ -45,11 +55,12 @@ static const struct object *track_known(const struct track *t, const char *name)
 }
 
 /* Identifies the file of a process that has ended by the file that others have at its path, or that
- * pfm itself has. Without a build ID, nothing shows that it is the same: it stays unknown. */
-static void track_assume(const struct track *t, struct data_map *m, const char *name)
+ * pfm itself has. Without a build ID, nothing shows that it is the same: it stays unknown. Returns
+ * a descriptor of the file, or -1. */
+static int track_assume(const struct track *t, struct data_map *m, const char *name)
 {
 	const struct object *o = track_known(t, name);
-	CLEANUP_CLOSE int fd = o || name[0] != '/' ? -EINVAL : regular_open(name);
+	int fd = o ? -1 : regular_open(name);
 
 	if (o) {
 		memcpy(m->id, o->id, sizeof(m->id));
@@ -59,25 +70,65 @@ static void track_assume(const struct track *t, struct data_map *m, const char *
 	}
 	if (!m->id_size)
 		memset(m->id, 0, sizeof(m->id));
+	return fd;
 }
 
-/* Identifies a mapped file. Processes may have different files at one path. */
-static void track_identify(const struct track *t, struct data_map *m, const char *name)
+/* Identifies a mapped file. Processes may have different files at one path, and one after the
+ * other. Returns a descriptor of the file, or -1. */
+static int track_identify(const struct track *t, struct data_map *m, const char *name)
 {
-	CLEANUP_CLOSE int fd = name[0] == '/' ? build_id_open(m->pid, name) : -EINVAL;
+	int fd;
 
+	if (name[0] != '/' || name[1] == '/')
+		return -1;
+	fd = mapped_file_open(m, name);
 	if (fd >= 0)
 		m->id_size = build_id_read(fd, m->id);
-	else
-		track_assume(t, m, name);
+	else if (fd != -ESTALE)
+		fd = track_assume(t, m, name);
+	return fd;
+}
+
+/* Keeps the file of a mapping, for its names. */
+static void track_keep_file(struct track *t, const struct data_map *m, const char *name, int *fd)
+{
+	struct object *o = image_find_object(&t->image, name, m->id, m->id_size);
+
+	if (!o || o->fd >= 0 || *fd < 0 || !t->files)
+		return;
+	o->fd = take_fd(fd);
+	t->files--;
 }
 
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
 {
-	track_identify(t, m, name);
-	if (image_add(&t->image, m, name) < 0)
+	CLEANUP_CLOSE int fd = track_identify(t, m, name);
+	struct image_process *p = image_process(&t->image, m->pid);
+
+	if (!p || image_add(&t->image, m, name) < 0)
 		return err_set(e, ENOMEM, "no memory for the mappings of process %u", m->pid);
+	track_keep_file(t, m, name, &fd);
+	p->makes_code |= object_is_made(p->maps[p->n - 1].object);
 	return data_put(t->out, DATA_MAP, m, offsetof(struct data_map, name), name, e);
+}
+
+/* Keeps the file with the names of the code that process @pid makes, once a round until it is
+ * there. It is read when the recording ends: the process then has written it, or has ended. */
+static int track_keep_names(struct track *t, struct image_process *p, uint32_t pid)
+{
+	struct object *made;
+
+	if (!p->makes_code || p->named_at == t->round || !t->files)
+		return 0;
+	p->named_at = t->round;
+	made = image_made(&t->image, pid, image_life(&t->image, pid));
+	if (!made)
+		return -ENOMEM;
+	if (made->fd >= 0)
+		return 0;
+	made->fd = mapped_file_open_names(pid);
+	t->files -= made->fd >= 0;
+	return 0;
 }
 
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e)
@@ -213,9 +264,9 @@ int track_source(struct track *t, const pfm_smpl_source_t *source, struct err *e
 
 int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struct err *e)
 {
-	const struct image_process *p = image_process(&t->image, pid);
+	struct image_process *p = image_process(&t->image, pid);
 
-	if (!p)
+	if (!p || (!t->foreign && track_keep_names(t, p, pid) < 0))
 		return err_set(e, ENOMEM, "no memory for process %u", pid);
 	if (!pid || t->foreign || p->read_at == t->round || (!ip && (p->n || p->read_at)) ||
 		(ip && image_find(&t->image, pid, ip)))

@@ -11,11 +11,12 @@
 
 struct track {
 	struct data_writer *out;
-	struct image image; /* an object here has a build ID, or id_size 0: it has none */
+	struct image image; /* its objects have open files, as long as there are descriptors */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
 	uint64_t samples;   /* samples written */
 	bool losses;        /* something was lost */
 	uint32_t precise;   /* bits 1 << PFM_SMPL_* that are in the file */
+	unsigned files;     /* that may still be kept open */
 	bool foreign; /* the daemon is in another PID namespace, and samples have its numbers */
 };
 
