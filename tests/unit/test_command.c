@@ -22,109 +22,77 @@ static void assert_refused(const char *text, int rc, const struct err *e, int no
 		fail_msg("'%s': '%s' does not say '%s'", text, e->text, word);
 }
 
+/* What is written, and what of the command it gives; it reads back as it is written, or as
+ * @printed. */
 TEST(ctl)
 {
 	static const struct {
 		const char *text;
-		enum cmd_verb verb;
-		unsigned cpu, set;
-		bool has_set;
+		struct command want;
 		const char *printed;
 	} cases[] = {
-		{"load cpu=1", CMD_LOAD, 1, 0, false, "load cpu=1\n"},
-		{"load cpu=0 set=0", CMD_LOAD, 0, 0, true, "load cpu=0 set=0\n"},
-		{"load set=5 cpu=2", CMD_LOAD, 2, 5, true, "load cpu=2 set=5\n"},
-		{"\tload  cpu=0x10 ", CMD_LOAD, 16, 0, false, "load cpu=16\n"},
-		{"load cpu=1048576 set=65535", CMD_LOAD, 1048576, 65535, true,
-			"load cpu=1048576 set=65535\n"},
-		{"start", CMD_START, 0, 0, false, "start\n"},
-		{"start set=0", CMD_START, 0, 0, true, "start set=0\n"},
-		{"start set=65535", CMD_START, 0, 65535, true, "start set=65535\n"},
-		{"stop", CMD_STOP, 0, 0, false, "stop\n"},
-		{"restart", CMD_RESTART, 0, 0, false, "restart\n"},
-		{"unload", CMD_UNLOAD, 0, 0, false, "unload\n"},
+		{"load cpu=1", {CMD_LOAD, .load.cpu = 1}},
+		{"load cpu=0 set=0", {CMD_LOAD, .has_set = true}},
+		{"load set=5 cpu=2", {CMD_LOAD, .load.cpu = 2, .has_set = true, .set = 5},
+			"load cpu=2 set=5"},
+		{"\tload  cpu=0x10 ", {CMD_LOAD, .load.cpu = 16}, "load cpu=16"},
+		{"load cpu=1048576 set=65535",
+			{CMD_LOAD, .load.cpu = 1048576, .has_set = true, .set = 65535}},
+		{"load tid=1", {CMD_LOAD, .tid = 1}},
+		{"load tid=4194304 set=7", {CMD_LOAD, .tid = 4194304, .has_set = true, .set = 7}},
+		{"load follow tid=0x10", {CMD_LOAD, .tid = 16, .load.follow = true},
+			"load tid=16 follow"},
+		{"load pid=5 follow", {CMD_LOAD, .tid = 5, .load.follow = true}},
+		{"load ptrace=no tid=5", {CMD_LOAD, .tid = 5, .load.untraced = true},
+			"load tid=5 ptrace=no"},
+		{"load ptrace=yes follow set=0 tid=5",
+			{CMD_LOAD, .tid = 5, .has_set = true, .load.follow = true},
+			"load tid=5 set=0 follow"},
+		{"load inherit tid=5", {CMD_LOAD, .tid = 5, .load.inherit = true},
+			"load tid=5 inherit"},
+		{"load pid=5 inherit", {CMD_LOAD, .tid = 5, .load.inherit = true}},
+		{"load on_exec tid=5 inherit ptrace=no",
+			{CMD_LOAD, .tid = 5, .load.untraced = true, .load.inherit = true,
+				.load.on_exec = true},
+			"load tid=5 ptrace=no inherit on_exec"},
+		{"start", {CMD_START}},
+		{"start set=0", {CMD_START, .has_set = true}},
+		{"start set=65535", {CMD_START, .has_set = true, .set = 65535}},
+		{"stop", {CMD_STOP}},
+		{"restart", {CMD_RESTART}},
+		{"unload", {CMD_UNLOAD}},
+		{"signal sig=0", {CMD_SIGNAL}},
+		{"signal sig=64", {CMD_SIGNAL, .signal.sig = 64}},
+		{"signal sig=29 tid=1", {CMD_SIGNAL, .signal.sig = 29, .tid = 1}},
+		{"signal tid=4194304 sig=0x1d", {CMD_SIGNAL, .signal.sig = 29, .tid = 4194304},
+			"signal sig=29 tid=4194304"},
 	};
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
+		const char *printed = cases[i].printed ? cases[i].printed : cases[i].text;
+		const struct command *want = &cases[i].want;
 		TEXT_CLEANUP struct text out = {0};
 		struct command cmd = {0};
 
 		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
-		assert_int_equal(cmd.verb, cases[i].verb);
-		assert_int_equal(cmd.load.cpu, cases[i].cpu);
-		assert_int_equal(cmd.set, cases[i].set);
-		assert_int_equal(cmd.has_set, cases[i].has_set);
+		assert_int_equal(cmd.verb, want->verb);
+		assert_int_equal(cmd.set, want->set);
+		assert_int_equal(cmd.has_set, want->has_set);
+		assert_int_equal(cmd.tid, want->tid);
+		if (want->verb == CMD_SIGNAL)
+			assert_int_equal(cmd.signal.sig, want->signal.sig);
+		if (want->verb == CMD_LOAD) {
+			assert_int_equal(cmd.load.cpu, want->load.cpu);
+			assert_int_equal(cmd.load.follow, want->load.follow);
+			assert_int_equal(cmd.load.untraced, want->load.untraced);
+			assert_int_equal(cmd.load.inherit, want->load.inherit);
+			assert_int_equal(cmd.load.on_exec, want->load.on_exec);
+			assert_null(cmd.load.cpus);
+		}
 		command_print_ctl(&cmd, &out);
-		assert_string_equal(out.p, cases[i].printed);
-	}
-}
-
-TEST(ctl_signal)
-{
-	static const struct {
-		const char *text;
-		int sig, tid;
-		const char *printed;
-	} cases[] = {
-		{"signal sig=0", 0, 0, "signal sig=0\n"},
-		{"signal sig=64", 64, 0, "signal sig=64\n"},
-		{"signal sig=29 tid=1", 29, 1, "signal sig=29 tid=1\n"},
-		{"signal tid=4194304 sig=0x1d", 29, 4194304, "signal sig=29 tid=4194304\n"},
-	};
-
-	for (unsigned i = 0; i < COUNT(cases); i++) {
-		TEXT_CLEANUP struct text out = {0};
-		struct command cmd = {0};
-
-		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
-		assert_int_equal(cmd.verb, CMD_SIGNAL);
-		assert_int_equal(cmd.signal.sig, cases[i].sig);
-		assert_int_equal(cmd.tid, cases[i].tid);
-		command_print_ctl(&cmd, &out);
-		assert_string_equal(out.p, cases[i].printed);
-	}
-}
-
-TEST(ctl_thread)
-{
-	static const struct {
-		const char *text;
-		int tid;
-		unsigned set;
-		bool has_set, follow, untraced;
-		const char *printed;
-		bool inherit, on_exec;
-	} cases[] = {
-		{"load tid=1", 1, 0, false, false, false, "load tid=1\n"},
-		{"load tid=4194304 set=7", 4194304, 7, true, false, false,
-			"load tid=4194304 set=7\n"},
-		{"load follow tid=0x10", 16, 0, false, true, false, "load tid=16 follow\n"},
-		{"load pid=5 follow", 5, 0, false, true, false, "load pid=5 follow\n"},
-		{"load ptrace=no tid=5", 5, 0, false, false, true, "load tid=5 ptrace=no\n"},
-		{"load ptrace=yes follow set=0 tid=5", 5, 0, true, true, false,
-			"load tid=5 set=0 follow\n"},
-		{"load inherit tid=5", 5, 0, false, false, false, "load tid=5 inherit\n", true},
-		{"load pid=5 inherit", 5, 0, false, false, false, "load pid=5 inherit\n", true},
-		{"load on_exec tid=5 inherit ptrace=no", 5, 0, false, false, true,
-			"load tid=5 ptrace=no inherit on_exec\n", true, true},
-	};
-
-	for (unsigned i = 0; i < COUNT(cases); i++) {
-		TEXT_CLEANUP struct text out = {0};
-		struct command cmd = {0};
-
-		assert_int_equal(command_parse_ctl(slice_of(cases[i].text), &cmd, &why), 0);
-		assert_int_equal(cmd.verb, CMD_LOAD);
-		assert_int_equal(cmd.tid, cases[i].tid);
-		assert_int_equal(cmd.set, cases[i].set);
-		assert_int_equal(cmd.has_set, cases[i].has_set);
-		assert_int_equal(cmd.load.follow, cases[i].follow);
-		assert_int_equal(cmd.load.untraced, cases[i].untraced);
-		assert_int_equal(cmd.load.inherit, cases[i].inherit);
-		assert_int_equal(cmd.load.on_exec, cases[i].on_exec);
-		assert_null(cmd.load.cpus);
-		command_print_ctl(&cmd, &out);
-		assert_string_equal(out.p, cases[i].printed);
+		assert_int_equal(out.p[out.n - 1], '\n');
+		out.p[out.n - 1] = '\0';
+		assert_string_equal(out.p, printed);
 	}
 }
 
@@ -664,8 +632,8 @@ TEST(regs_nothing)
 {
 	struct command cmd = {0};
 
-	assert_refused(
-		"", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &why), &why, EINVAL, "no lines");
+	assert_refused("", command_parse_regs(slice_of(""), &pmu, 0, &cmd, &why), &why, EINVAL,
+		"no lines");
 	assert_int_equal(cmd.vector.nregs, 0);
 	command_free(&cmd);
 }
@@ -898,7 +866,8 @@ TEST(evtset_errors)
 		{command_parse_evtset_flags, "time_switch expl_next ovfl_switch", EINVAL,
 			"not both"},
 		{command_parse_evtset_flags, "system_wide", EINVAL,
-			"write words from 'ovfl_switch time_switch expl_next excl_idle', or 'none'"},
+			"write words from 'ovfl_switch time_switch expl_next excl_idle', or "
+			"'none'"},
 		{command_parse_evtset_timeout, "", EINVAL, "number"},
 		{command_parse_evtset_timeout, "0", EINVAL, "leave time_switch out"},
 		{command_parse_evtset_timeout, "-1", EINVAL, "'-1'"},
