@@ -34,40 +34,6 @@ static void want_sentence(struct world *w, const char *has)
 		fail_msg("%s: '%s' does not say '%s'", w->model->name, w->err.text, has);
 }
 
-EACH_WORLD(life)
-{
-	uint64_t start;
-
-	WANT(w, -EINVAL, world_do(w, CMD_START));
-	WANT(w, -EINVAL, world_do(w, CMD_STOP));
-	WANT(w, 0, world_do(w, CMD_UNLOAD));
-	assert_int_equal(state_of(w), CTX_UNLOADED);
-	world_program(w, FROM);
-	world_restored(w, 0, "before load");
-	WANT(w, 0, world_do(w, CMD_LOAD));
-	assert_int_equal(state_of(w), CTX_LOADED);
-	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
-	WANT(w, 0, world_do(w, CMD_STOP));
-	world_stopped(w, "loaded");
-	WANT(w, 0, world_do(w, CMD_START));
-	assert_int_equal(state_of(w), CTX_RUNNING);
-	start = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	WANT(w, 0, world_do(w, CMD_START));
-	WANT(w, -EBUSY, world_do(w, CMD_LOAD));
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		WANT_PMD(w, w->model->pmd[i].num, FROM + events(w, w->model->pmd[i].select, start));
-	hw_advance(w->hw, NS);
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		WANT_PMD(w, w->model->pmd[i].num, FROM + events(w, w->model->pmd[i].select, start));
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT(w, 0, world_do(w, CMD_STOP));
-	assert_int_equal(state_of(w), CTX_LOADED);
-	world_stopped(w, "stopped");
-	world_unload(w);
-	assert_int_equal(state_of(w), CTX_UNLOADED);
-}
-
 /* The time of a thread with registers of its own, which have run for half the time that passes. */
 static struct hw *thread_hw;
 
@@ -187,21 +153,6 @@ IN_WORLD(kernel_rights, &world_models[4])
 	reg.value = 0x4100c0;
 	WANT(w, 0, world_command(w, &write));
 	WANT(w, 0, world_do(w, CMD_START));
-}
-
-IN_WORLD(missing, &world_models[4])
-{
-	struct cmd_reg reg = {.pmd = true, .num = 0, .set = 7};
-	struct command write = {.verb = CMD_WRITE, .vector.regs = &reg, .vector.nregs = 1};
-	struct command load = {.verb = CMD_LOAD, .load.cpu = WORLD_CPU, .has_set = true, .set = 7};
-	uint64_t value;
-
-	WANT(w, -ENOENT, world_write(w, true, 200, 0));
-	WANT(w, -ENOENT, world_write(w, false, 8, 0));
-	WANT(w, -ENOENT, world_read(w, true, 15, &value));
-	WANT(w, -ENOENT, world_read(w, false, 319, &value));
-	WANT(w, -ENOENT, world_command(w, &write));
-	WANT(w, -EINVAL, world_command(w, &load));
 }
 
 static int set_flags(struct world *w, unsigned flags)
@@ -367,33 +318,6 @@ TEST(vector)
 		world_unload(&w);
 		world_close(&w);
 	}
-}
-
-/*
- * Figure 3.3 of the specification: what is above the hardware's width is kept in software, and
- * the carry gets there.
- */
-EACH_WORLD(wide)
-{
-	uint64_t edge, t;
-
-	edge = 1ULL << w->pmu->counter_width;
-	world_program(w, edge - 1);
-	WANT_RUN(w);
-	t = hw_now(w->hw);
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		WANT_PMD(w, m->pmd[i].num, edge - 1);
-	while (!events(w, m->pmd[0].select, t))
-		hw_advance(w->hw, 1);
-	WANT_PMD(w, m->pmd[0].num, edge - 1 + events(w, m->pmd[0].select, t));
-	hw_advance(w->hw, NS);
-	for (unsigned i = 0; i < w->model->npmd; i++)
-		WANT_PMD(w, m->pmd[i].num, edge - 1 + events(w, m->pmd[i].select, t));
-	WANT(w, 0, world_write(w, true, m->pmd[0].num, UINT64_MAX));
-	t = hw_now(w->hw);
-	hw_advance(w->hw, NS);
-	WANT(w, 0, world_do(w, CMD_STOP));
-	WANT_PMD(w, m->pmd[0].num, events(w, m->pmd[0].select, t) - 1);
 }
 
 /* Looked at in time, every wrap is counted; later than that, no number is given. */
@@ -869,12 +793,10 @@ static bool interrupt_none(struct backend_cpu *c, struct interrupt *in)
 }
 
 /* A running context whose second counter is going to be taken. */
-static struct pmd_state *begin_evicted(struct world *w, const struct world_model *m)
+static struct pmd_state *begin_evicted(struct world *w)
 {
-	int row;
+	int row = pmu_find_pmd(w->pmu, w->model->pmd[1].num);
 
-	world_open(w, m);
-	row = pmu_find_pmd(w->pmu, m->pmd[1].num);
 	evicted.w = w;
 	evicted.reads = 0;
 	evicted.addr = w->pmu->pmds[row].addr;
@@ -900,47 +822,39 @@ static void end_evicted(struct world *w, const struct pmd_state *s, enum lost re
 	hw_advance(w->hw, NS);
 	WANT_PMD(w, m->pmd[1].num, 3 + events(w, m->pmd[1].select, t));
 	world_unload(w);
-	world_close(w);
 }
 
-TEST(evicted)
+EACH_WORLD(evicted)
 {
 	struct pmd_state *s;
 	uint64_t value;
-	struct world w;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		s = begin_evicted(&w, m);
-		w.ops.run = run_evicted;
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-		end_evicted(&w, s, LOST_EVICTED);
-	}
+	s = begin_evicted(w);
+	w->ops.run = run_evicted;
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	end_evicted(w, s, LOST_EVICTED);
 }
 
-static void check_interrupted(
+static void check_interrupted(struct world *w,
 	bool (*next)(struct backend_cpu *c, struct interrupt *in), enum lost reason)
 {
-	struct pmd_state *s;
-	struct world w;
+	struct pmd_state *s = begin_evicted(w);
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		s = begin_evicted(&w, m);
-		w.ops.interrupt_next = next;
-		w.ctx.interrupts = true;
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		w.ctx.interrupts = false;
-		end_evicted(&w, s, reason);
-	}
+	w->ops.interrupt_next = next;
+	w->ctx.interrupts = true;
+	WANT(w, 0, world_do(w, CMD_POLL));
+	w->ctx.interrupts = false;
+	end_evicted(w, s, reason);
 }
 
-TEST(evicted_interrupt)
+EACH_WORLD(evicted_interrupt)
 {
-	check_interrupted(interrupt_evicted, LOST_EVICTED);
+	check_interrupted(w, interrupt_evicted, LOST_EVICTED);
 }
 
-TEST(throttled_interrupt)
+EACH_WORLD(throttled_interrupt)
 {
-	check_interrupted(interrupt_throttled, LOST_THROTTLED);
+	check_interrupted(w, interrupt_throttled, LOST_THROTTLED);
 }
 
 static bool interrupt_nowhere(struct backend_cpu *c, struct interrupt *in)
@@ -969,7 +883,8 @@ TEST(unknown_thread)
 	for (int tid = 0; tid <= 77; tid += 77) {
 		pfm_smpl_where_t where;
 
-		begin_evicted(&w, &world_all[0]);
+		world_open(&w, &world_all[0]);
+		begin_evicted(&w);
 		w.ops.interrupt_next = interrupt_nowhere;
 		w.ctx.interrupts = true;
 		w.ctx.target.tid = tid;
@@ -993,7 +908,7 @@ TEST(unknown_thread)
 }
 
 /* Polled, an overflow of a thread may have the address of the thread's earlier sample alone. */
-TEST(earlier_address)
+IN_WORLD(earlier_address, &world_all[0])
 {
 	const pfm_smpl_where_t mine = {
 		.ip = 0x1000, .pid = 70, .tid = 77, .cpu = 3, .known = 1, .precise = PFM_SMPL_POLL};
@@ -1008,68 +923,63 @@ TEST(earlier_address)
 	};
 	pfm_smpl_where_t where, secret = mine;
 	struct pfm_msg msg;
-	struct world w;
 
-	world_open(&w, &world_all[0]);
-	w.ctx.target = (struct ctx_target){.pid = 70, .tid = 77, .cpu = 3};
+	w->ctx.target = (struct ctx_target){.pid = 70, .tid = 77, .cpu = 3};
 	for (unsigned i = 0; i < COUNT(others); i++) {
 		/* There is none yet. */
-		w.ctx.earlier_ip = 0;
+		w->ctx.earlier_ip = 0;
 		where = others[i];
-		ctx_set_where(&w.ctx, &where);
+		ctx_set_where(&w->ctx, &where);
 		assert_true(where.known && where.pid == 70 && where.tid == 77 && where.cpu == 3);
 		assert_true(!where.ip && where.precise == PFM_SMPL_POLL);
 		where = mine;
-		ctx_set_where(&w.ctx, &where);
+		ctx_set_where(&w->ctx, &where);
 		assert_true(where.ip == 0x1000 && where.precise == PFM_SMPL_POLL);
 		/* In the kernel, it is secret, not unknown. */
 		secret.ip = 0;
 		where = secret;
-		ctx_set_where(&w.ctx, &where);
+		ctx_set_where(&w->ctx, &where);
 		assert_true(!where.ip && where.precise == PFM_SMPL_POLL);
 		where = others[i];
-		ctx_set_where(&w.ctx, &where);
+		ctx_set_where(&w->ctx, &where);
 		assert_true(where.known && where.pid == 70 && where.tid == 77 && where.cpu == 3);
 		assert_true(where.ip == 0x1000 && where.precise == PFM_SMPL_EARLIER);
 	}
-	assert_int_equal(messages_allocate(&w.ctx.messages, 2), 0);
-	message_send(&w.ctx, PFM_MSG_OVFL, 1, &where);
-	message_send(&w.ctx, PFM_MSG_OVFL, 1, &mine);
+	assert_int_equal(messages_allocate(&w->ctx.messages, 2), 0);
+	message_send(&w->ctx, PFM_MSG_OVFL, 1, &where);
+	message_send(&w->ctx, PFM_MSG_OVFL, 1, &mine);
 	for (unsigned i = 0; i < 2; i++) {
-		messages_publish(&w.ctx.messages);
-		assert_int_equal(messages_take(&w.ctx.messages, &msg, 1), 1);
+		messages_publish(&w->ctx.messages);
+		assert_int_equal(messages_take(&w->ctx.messages, &msg, 1), 1);
 		assert_true(msg.ip == 0x1000);
 		assert_true(msg.pmds[PFM_MSG_BV - 1] == (i ? 0 : PFM_MSG_EARLIER));
 	}
-	w.ctx.target = (struct ctx_target){0};
-	world_close(&w);
+	w->ctx.target = (struct ctx_target){0};
 }
 
 /* They wait as long as there were none, however often the context was read meanwhile. */
-TEST(interrupts_delay)
+IN_WORLD(interrupts_delay, &world_all[0])
 {
 	static const pfm_buffer_fmt_t format;
 	uint64_t begun, delay;
-	struct world w;
 
-	begin_evicted(&w, &world_all[0]);
-	w.ops.interrupt_next = interrupt_throttled;
-	w.ctx.interrupts = true;
+	begin_evicted(w);
+	w->ops.interrupt_next = interrupt_throttled;
+	w->ctx.interrupts = true;
 	begun = nsec_now(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < 10; i++)
-		WANT(&w, 0, world_do(&w, CMD_INFO));
-	assert_int_equal(interrupts_delay(&w.exec, &w.ctx), NSEC_PER_SEC);
-	w.ctx.smpl.fmt = &format;
-	delay = interrupts_delay(&w.exec, &w.ctx);
+		WANT(w, 0, world_do(w, CMD_INFO));
+	assert_int_equal(interrupts_delay(&w->exec, &w->ctx), NSEC_PER_SEC);
+	w->ctx.smpl.fmt = &format;
+	delay = interrupts_delay(&w->exec, &w->ctx);
 	assert_true(delay == 20000000 || delay <= nsec_now(CLOCK_MONOTONIC) - begun);
-	w.exec.interrupts_taken -= 100000000;
-	assert_true(interrupts_delay(&w.exec, &w.ctx) >= 100000000);
-	w.exec.interrupts_taken -= NSEC_PER_SEC;
-	assert_int_equal(interrupts_delay(&w.exec, &w.ctx), NSEC_PER_SEC);
-	w.ctx.smpl.fmt = NULL;
-	w.ctx.interrupts = false;
-	world_unload(&w);
-	world_close(&w);
+	w->exec.interrupts_taken -= 100000000;
+	assert_true(interrupts_delay(&w->exec, &w->ctx) >= 100000000);
+	w->exec.interrupts_taken -= NSEC_PER_SEC;
+	assert_int_equal(interrupts_delay(&w->exec, &w->ctx), NSEC_PER_SEC);
+	w->ctx.smpl.fmt = NULL;
+	w->ctx.interrupts = false;
+	world_unload(w);
 }
 
 static void want_period(
@@ -1083,57 +993,52 @@ static void want_period(
 }
 
 /* The kernel is not told to interrupt each few events as so few are left of a random period. */
-TEST(period)
+IN_WORLD(period, &world_all[0])
 {
 	struct pmd_state *s;
-	struct world w;
 
-	s = begin_evicted(&w, &world_all[0]);
+	s = begin_evicted(w);
 	s->short_reset = -2000ULL;
 	s->n.last_reset = -1600ULL;
 	s->n.value = -3ULL;
-	want_period(&w, s, 3, 2000);
+	want_period(w, s, 3, 2000);
 	s->flags |= PMD_RANDOM;
-	want_period(&w, s, 3, 100);
+	want_period(w, s, 3, 100);
 	s->n.value = -99ULL;
-	want_period(&w, s, 99, 100);
+	want_period(w, s, 99, 100);
 	s->n.value = -101ULL;
-	want_period(&w, s, 101, 101);
+	want_period(w, s, 101, 101);
 	s->n.value = s->n.last_reset;
-	want_period(&w, s, 1600, 1600);
+	want_period(w, s, 1600, 1600);
 	/* Without a format, a notified overflow is followed by the long value. */
 	s->flags = PMD_NOTIFY;
 	s->short_reset = 0;
 	s->long_reset = -3000ULL;
-	want_period(&w, s, 1600, 3000);
+	want_period(w, s, 1600, 3000);
 	s->long_reset = 0;
-	want_period(&w, s, 1600, 1600);
+	want_period(w, s, 1600, 1600);
 	s->long_reset = 1ULL << 63;
-	want_period(&w, s, 1600, 1600);
-	world_unload(&w);
-	world_close(&w);
+	want_period(w, s, 1600, 1600);
+	world_unload(w);
 }
 
 /* Without interrupts for 100 ms, a poll reads the counters. */
-TEST(evicted_silent)
+EACH_WORLD(evicted_silent)
 {
 	struct pmd_state *s;
-	struct world w;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		s = begin_evicted(&w, m);
-		w.ops.run = run_evicted;
-		w.ops.interrupt_next = interrupt_none;
-		w.ctx.interrupts = true;
-		hw_advance(w.hw, 100000000 - NS);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		assert_int_equal(evicted.reads, 0);
-		hw_advance(w.hw, 2 * NS);
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		assert_int_equal(evicted.reads, 1);
-		w.ctx.interrupts = false;
-		end_evicted(&w, s, LOST_EVICTED);
-	}
+	s = begin_evicted(w);
+	w->ops.run = run_evicted;
+	w->ops.interrupt_next = interrupt_none;
+	w->ctx.interrupts = true;
+	hw_advance(w->hw, 100000000 - NS);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	assert_int_equal(evicted.reads, 0);
+	hw_advance(w->hw, 2 * NS);
+	WANT(w, 0, world_do(w, CMD_POLL));
+	assert_int_equal(evicted.reads, 1);
+	w->ctx.interrupts = false;
+	end_evicted(w, s, LOST_EVICTED);
 }
 
 /* A kernel that reads a counter while it interrupts adds 2^48 to its count. */
@@ -1160,9 +1065,9 @@ static bool interrupt_leapt(struct backend_cpu *c, struct interrupt *in)
 }
 
 /* Such a counter is one of 64 bits. */
-static struct pmd_state *begin_leapt(struct world *w, const struct world_model *m, struct pmu *wide)
+static struct pmd_state *begin_leapt(struct world *w, struct pmu *wide)
 {
-	struct pmd_state *s = begin_evicted(w, m);
+	struct pmd_state *s = begin_evicted(w);
 
 	*wide = *w->pmu;
 	for (unsigned d = 0; d < wide->npmds; d++)
@@ -1171,38 +1076,32 @@ static struct pmd_state *begin_leapt(struct world *w, const struct world_model *
 	return s;
 }
 
-TEST(leapt)
+EACH_WORLD(leapt)
 {
 	struct pmd_state *s;
 	struct pmu wide;
-	struct world w;
 	uint64_t value;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		s = begin_leapt(&w, m, &wide);
-		w.ops.run = run_leapt;
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[1].num, &value));
-		end_evicted(&w, s, LOST_LEAPT);
-	}
+	s = begin_leapt(w, &wide);
+	w->ops.run = run_leapt;
+	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	end_evicted(w, s, LOST_LEAPT);
 }
 
 /* It is no overflow. */
-TEST(leapt_interrupt)
+EACH_WORLD(leapt_interrupt)
 {
 	struct pmd_state *s;
 	struct pmu wide;
-	struct world w;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		s = begin_leapt(&w, m, &wide);
-		WANT(&w, 0, world_write(&w, true, m->pmd[1].num, (uint64_t)-FROM));
-		w.ops.interrupt_next = interrupt_leapt;
-		w.ctx.interrupts = true;
-		WANT(&w, 0, world_do(&w, CMD_POLL));
-		w.ctx.interrupts = false;
-		assert_int_equal(s->overflows, 0);
-		end_evicted(&w, s, LOST_LEAPT);
-	}
+	s = begin_leapt(w, &wide);
+	WANT(w, 0, world_write(w, true, m->pmd[1].num, (uint64_t)-FROM));
+	w->ops.interrupt_next = interrupt_leapt;
+	w->ctx.interrupts = true;
+	WANT(w, 0, world_do(w, CMD_POLL));
+	w->ctx.interrupts = false;
+	assert_int_equal(s->overflows, 0);
+	end_evicted(w, s, LOST_LEAPT);
 }
 
 /* The events that a reading @ns after the last one may find: 138 each ns, by a clock that may lag
@@ -1231,40 +1130,34 @@ static uint64_t pass_and_happen(struct world *w, uint64_t *random, uint64_t more
  * No rate that is possible is an alarm, however late the reading is; a count that is not possible
  * is one each time, and only of its own PMD.
  */
-TEST(written)
+EACH_WORLD(written)
 {
 	uint64_t random = 1, is, value;
-	struct world w;
+	const struct pmd_state *s;
 
-	for (const struct world_model *m = world_all; m->name; m++) {
-		const struct pmd_state *s;
+	s = &w->ctx.active->pmd[pmu_find_pmd(w->pmu, m->pmd[0].num)];
+	run_measurement(w);
+	WANT(w, 0, world_read(w, true, m->pmd[0].num, &is));
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t happened = w->happened[s - w->ctx.active->pmd];
 
-		world_open(&w, m);
-		s = &w.ctx.active->pmd[pmu_find_pmd(w.pmu, m->pmd[0].num)];
-		run_measurement(&w);
-		WANT(&w, 0, world_read(&w, true, m->pmd[0].num, &is));
-		for (unsigned i = 0; i < 100; i++) {
-			uint64_t happened = w.happened[s - w.ctx.active->pmd];
-
-			is += pass_and_happen(&w, &random, 0);
-			is += w.happened[s - w.ctx.active->pmd] - happened;
-			WANT_PMD(&w, m->pmd[0].num, is);
-			pass_and_happen(&w, &random, 69 * 3);
-			WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
-			assert_int_equal(s->lost, LOST_WRITTEN);
-			WANT(&w, 0, world_read(&w, true, m->pmd[1].num, &value));
-			WANT(&w, 0, world_write(&w, true, m->pmd[0].num, is = i));
-		}
-		hw_advance(w.hw, NS);
-		WANT(&w, 0, world_read(&w, true, m->pmd[0].num, &value));
-		assert_int_equal(w.stats.stolen, 100);
-		world_poke(&w, w.pmu->pmds[s - w.ctx.active->pmd].addr, 0);
-		hw_advance(w.hw, NS);
-		WANT(&w, -EIO, world_read(&w, true, m->pmd[0].num, &value));
+		is += pass_and_happen(w, &random, 0);
+		is += w->happened[s - w->ctx.active->pmd] - happened;
+		WANT_PMD(w, m->pmd[0].num, is);
+		pass_and_happen(w, &random, 69 * 3);
+		WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
 		assert_int_equal(s->lost, LOST_WRITTEN);
-		world_unload(&w);
-		world_close(&w);
+		WANT(w, 0, world_read(w, true, m->pmd[1].num, &value));
+		WANT(w, 0, world_write(w, true, m->pmd[0].num, is = i));
 	}
+	hw_advance(w->hw, NS);
+	WANT(w, 0, world_read(w, true, m->pmd[0].num, &value));
+	assert_int_equal(w->stats.stolen, 100);
+	world_poke(w, w->pmu->pmds[s - w->ctx.active->pmd].addr, 0);
+	hw_advance(w->hw, NS);
+	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));
+	assert_int_equal(s->lost, LOST_WRITTEN);
+	world_unload(w);
 }
 
 static void offline_in(struct world *w, enum cmd_verb verb)
