@@ -147,7 +147,7 @@ print([(r["comparison"], r.get("mean_a"), r.get("mean_b")) for r in rows][:2], l
 	run -125 counted -C core
 	[[ $output == *"-C core: give numbers"*"cpu_core/cycles/"* ]]
 	run -125 bounded pfm encode -m "$MNT" cycles,instructions
-	[[ $output == *"by blanks"* ]]
+	[[ $output == *"with spaces"* ]]
 	run -125 bounded pfm record -m "$MNT" -a -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
 	[[ $output == *"so that threads and all CPUs together cannot"* ]]
 	run -125 counted -C 9

@@ -91,7 +91,7 @@ branch_retired:MMNP:MMTP
   user and kernel level, PMD 6-8
 64bit_MMX_uop:ALL:TAG0
   event 0x2, event mask 0x8000, tag 0x1, PMC 12
-  at no level: it does not count, PMD 4-5"
+  no level is selected: it does not count, PMD 4-5"
 	# Which ESCR it is for decides.
 	run -0 bounded pfm decode --mount="$MNT" 0x400020c
 	[ "$(grep -v '^ ' <<<"$output")" = "pmc20: instructions, instr_retired, instr_retired:NBOGUSNTAG

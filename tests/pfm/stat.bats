@@ -895,7 +895,7 @@ as_nobody() {
 @test "output that is not taken" {
 	serve --backend=sim
 	run -125 pfm stat --mount="$MNT" -C 1 -o /dev/full -- true
-	[[ $output == *"/dev/full: ENOSPC (-o FILE names another)"* ]]
+	[[ $output == *"/dev/full: ENOSPC (choose another with -o FILE)"* ]]
 	run -125 pfm stat --mount="$MNT" -C 1 -o "$BATS_TEST_TMPDIR" -- true
 	run -0 bash -c 'pfm stat --mount="$0" -C 1 -I 10 -- sh -c "sleep 0.2" 2>&1 | head -n 1' "$MNT"
 	no_contexts

@@ -59,10 +59,10 @@ static void check_line(const char *mark, const char *what, const char *fmt, ...)
 static void check_mount(const struct check *c)
 {
 	if (!c->tree.daemon)
-		check_line("ok", "mount", "it answers, with interface %d", TREE_INTERFACE);
+		check_line("ok", "mount", "answers with interface %d", TREE_INTERFACE);
 	else
 		check_line("note", "mount", "none: counting with a private daemon%s",
-			c->tree.users ? ", which has your rights alone" : "");
+			c->tree.users ? ", which has only your rights" : "");
 	if (c->tree.fallback)
 		check_line("note", "msr backend", "%s", c->tree.reason.text);
 	check_line("ok", "PMU", "%s: %s, %s", c->pmus.common.backend, c->pmus.common.name,
@@ -113,7 +113,7 @@ static void check_names(void)
 		check_line("ok", "event names", "libpfm4 %s, and event files", libpfm_version());
 	else
 		check_line("note", "event names",
-			"event files only: build pfm with libpfm4-dev for those of libpfm4");
+			"event files only: build pfm with libpfm4-dev to get libpfm4's events");
 }
 
 /* Checks whether the kernel counts hardware events, on the perf backend. */
@@ -191,8 +191,8 @@ static void check_cpus(struct check *c, const char *type)
 		check_place(c, what, PLACE_CPU, cpu);
 	else
 		check_line("note", what,
-			"not tried, as none is free: see `pfm who`; to count one takes it from "
-			"threads");
+			"not tried, because no counter is free (see `pfm who`) and counting would "
+			"take one from threads");
 }
 
 static void check_all_cpus(struct check *c)
@@ -268,7 +268,7 @@ static int check_main(int argc, char **argv, struct err *e)
 		mount = optarg;
 	}
 	if (argv[optind])
-		return err_set(e, EINVAL, "%s: pfm check takes options alone; see `pfm help check`",
+		return err_set(e, EINVAL, "%s: pfm check takes only options; see `pfm help check`",
 			argv[optind]);
 	rc = tree_open(&c.tree, mount, e);
 	if (rc == 0)

@@ -27,7 +27,7 @@ static const struct option_row decode_options[] = {
 	TYPE_OPTION(DECODE_TYPE),
 	MOUNT_OPTION,
 	{DECODE_PMU, "pmu", "PMU",
-		"names of that PMU of libpfm4, like skl, too (default: of this machine's)", 0},
+		"also search this PMU of libpfm4, such as skl (default: this machine's)", 0},
 	{0},
 };
 
@@ -108,8 +108,8 @@ static void decode_print_select(uint64_t code)
 static void decode_print(
 	const struct pfm_pmu *pmu, const struct pfm_event *event, const char *libpfm)
 {
-	static const char *const levels[] = {"at no level: it does not count", "user level",
-		"kernel level", "user and kernel level"};
+	static const char *const levels[] = {"no level is selected: it does not count",
+		"user level", "kernel level", "user and kernel level"};
 	char room[PFM_COUNTERS_ROOM];
 
 	decode_print_names(pmu, event, libpfm);
@@ -168,8 +168,8 @@ static int decode_parse(const char *text, uint64_t *v, struct err *e)
 	if (value.n || (*text | 0x20) < 'a' || (*text | 0x20) > 'z')
 		return -e->no;
 	return err_set(e, EINVAL,
-		"%.60s is not a value, such as 0x4300c0: `pfm encode %.60s` gives an event's "
-		"value, and pfm decode finds the event again",
+		"%.60s is not a value such as 0x4300c0: `pfm encode %.60s` prints the value of an "
+		"event, and pfm decode finds the event of a value",
 		text, text);
 }
 
@@ -210,7 +210,7 @@ static int decode_check_libpfm(const char *libpfm, struct err *e)
 	if (libpfm[0])
 		libpfm_each(slice_of(libpfm), decode_count, NULL, &n);
 	if (libpfm[0] && !n)
-		return err_set(e, EINVAL, "--pmu: libpfm4 has no events of '%s'", libpfm);
+		return err_set(e, EINVAL, "--pmu: libpfm4 has no PMU '%s'", libpfm);
 	return 0;
 }
 
@@ -249,10 +249,10 @@ static int decode_run(int argc, char **argv, struct err *e)
 
 const struct pfm_command cmd_decode = {
 	.name = "decode",
-	.summary = "tell the event that a value of a PMC counts",
+	.summary = "show which event a PMC value counts",
 	.usage = "Usage: pfm decode [-m DIR] [--pmu=PMU] [--type=TYPE] VALUE...\n"
-		 "Tell the event that a value of a PMC counts, at which level, and which PMDs\n"
-		 "can count it. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n",
+		 "Show which event a PMC value counts, at which level, and which PMDs can "
+		 "count\nit. pmcN=VALUE is a value of PMC N: pmc16=0x3.\n",
 	.options = decode_options,
 	.run = decode_run,
 };

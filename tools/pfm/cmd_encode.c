@@ -21,12 +21,11 @@ enum { ENCODE_TYPE = OPTION_LONG + 1 };
 
 static const struct option_row encode_options_rows[] = {
 	{'r', "regs", NULL,
-		"choose counters for all events together, and print lines for the file regs of a "
-		"context",
+		"choose counters for all events together and print lines for a context's regs file",
 		0},
 	TYPE_OPTION(ENCODE_TYPE),
 	MOUNT_OPTION,
-	{'e', "event", "EVENT", "name the event alone: pfm encode EVENT", OPTION_FOREIGN},
+	{'e', "event", "EVENT", "give only the event: pfm encode EVENT", OPTION_FOREIGN},
 	{0},
 };
 
@@ -100,7 +99,7 @@ static int encode_events(
 		if (n == EVENT_MAX)
 			return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
 		else if (encode_is_list(names[n]))
-			return err_set(e, EINVAL, "%.60s: separate events by blanks, not by commas",
+			return err_set(e, EINVAL, "%.60s: separate events with spaces, not commas",
 				names[n]);
 		else if (encode_find_pmu(pmus, type, names[n], &pmu[n], e) < 0 ||
 			 event_resolve(pmu[n], names[n], &events[n], e) < 0)
@@ -130,10 +129,10 @@ static int encode_run(int argc, char **argv, struct err *e)
 
 const struct pfm_command cmd_encode = {
 	.name = "encode",
-	.summary = "print the value of a PMC that counts an event",
+	.summary = "print the PMC value that counts an event",
 	.usage = "Usage: pfm encode [-r] [--type=TYPE] [-m DIR] EVENT...\n"
-		 "Print the value of a PMC that counts each event, in a line each, for\n"
-		 "echo VALUE > pmc/0. On NetBurst, where two PMCs count it: pmcN=VALUE of both.\n",
+		 "Print for each event a line with the PMC value that counts it, for\necho VALUE > "
+		 "pmc/0. On NetBurst an event takes two PMCs: pmcN=VALUE of both.\n",
 	.options = encode_options_rows,
 	.notes = "An event without :u or :k is counted at user and kernel level.\n"
 		 "pfm-events(5) explains events, `pfm list` lists them.\n",

@@ -25,7 +25,7 @@ struct list {
 };
 
 static const struct option_row list_options_rows[] = {
-	{'v', "verbose", NULL, "libpfm4's events with each unit mask, too", 0},
+	{'v', "verbose", NULL, "also show libpfm4's events with each of their unit masks", 0},
 	TYPE_OPTION(LIST_TYPE),
 	MOUNT_OPTION,
 
@@ -34,7 +34,7 @@ static const struct option_row list_options_rows[] = {
 	{OPTION_LONG, "long-desc", NULL, NULL, OPTION_DEFAULT},
 	{OPTION_LONG, "no-desc", NULL, "pipe it to grep -v '^ '", OPTION_FOREIGN},
 	{OPTION_LONG, "details", NULL, "is it -v?", OPTION_FOREIGN},
-	{'j', "json", NULL, "the first word of each line that begins with none is an event",
+	{'j', "json", NULL, "each line that does not begin with a space begins with an event",
 		OPTION_FOREIGN},
 	{OPTION_LONG, "unit", "PMU", "give PMU::, as in pfm list skl::", OPTION_FOREIGN},
 	{OPTION_LONG, "cputype", "TYPE", "is it --type?", OPTION_FOREIGN},
@@ -245,7 +245,7 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 	if (event_may_be_libpfm(pmu, l.source) && (l.source.n || !pmu->escrs))
 		libpfm_each(l.source, list_print_libpfm, o->verbose ? list_print_umask : NULL, &l);
 	if (!l.source.n && !list_groups(&l, groups) && groups->n && !l.word.n)
-		fputs("pfm list: no groups: each has an event that this PMU lacks\n", stderr);
+		fputs("pfm list: no groups: each needs an event that this PMU lacks\n", stderr);
 	if (l.n)
 		return 0;
 	return err_set(e, ENOENT,
@@ -299,9 +299,9 @@ const struct pfm_command cmd_list = {
 	.summary = "list the events and groups that this PMU counts",
 	.usage = "Usage: pfm list [-v] [--type=TYPE] [-m DIR] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
-		 "can count it. Groups of events with metrics follow. With WORD, list what has\n"
-		 "it in its name or description.\n"
-		 "SOURCE:: or SOURCE::WORD lists an event file, or a PMU of libpfm4.\n",
+		 "can count it. Groups of events with metrics follow. With WORD, list only what "
+		 "has\nWORD in its name or description.\nSOURCE:: or SOURCE::WORD lists an event "
+		 "file, or a PMU of libpfm4.\n",
 	.options = list_options_rows,
 	.notes = "pfm-events(5) explains names.\n",
 	.run = list_run,

@@ -57,7 +57,7 @@ static int stat_offer_sets(struct err *e)
 	struct err why = *e;
 
 	return err_set(
-		e, why.no, "%.180s; --mux counts by turns, --rerun in several runs", why.text);
+		e, why.no, "%.180s; --mux counts them in turns, --rerun in several runs", why.text);
 }
 
 /* Adds what uses a counter that the events need, if there is room for that in the sentence. */
@@ -110,7 +110,7 @@ static int stat_tell(const struct stat_run *s, struct err *e)
 		tree_tell(&s->tree, "stat", "counting those of the kernel");
 	else if (tree_surprises(&s->tree))
 		return err_set(e, EINVAL,
-			"%s simulates a PMU: umount it, or if you want its numbers, name it with "
+			"%s simulates a PMU: unmount it or, if you want its numbers, name it with "
 			"--mount",
 			s->tree.found);
 	return 0;
@@ -138,8 +138,8 @@ static void stat_tell_late_options(const struct stat_run *s)
 	for (char *const *word = o->command + 1; word[0] && word[1]; word++)
 		if (strcmp(word[0], "-e") == 0 && stat_is_event(s, word[1]))
 			fprintf(stderr,
-				"pfm stat: -e %s is behind the command, which gets it: options of "
-				"pfm come before the command\n",
+				"pfm stat: -e %s comes after the command and is passed to it: put "
+				"pfm's options before the command\n",
 				word[1]);
 }
 
@@ -205,7 +205,7 @@ static int stat_flush(struct stat_run *s, struct err *e)
 	return fflush(s->report.out) == 0 && !ferror(s->report.out)
 		       ? 0
 		       : err_set(e, errno ? errno : EIO,
-				 "cannot write %s: %s (-o FILE names another)",
+				 "cannot write %s: %s (choose another with -o FILE)",
 				 s->options.output ? s->options.output : "the counts",
 				 err_name(errno ? errno : EIO));
 }
@@ -325,7 +325,7 @@ static int stat_show_regions(struct stat_run *s, struct err *e)
 		fprintf(stderr, "pfm stat: a thread of the command has no counts: %s\n",
 			list.failure.text);
 	} else if (!list.n) {
-		fputs("pfm stat: the command was in no region, see pfm_region_begin(3)\n", stderr);
+		fputs("pfm stat: the command entered no region: see pfm_region_begin(3)\n", stderr);
 	}
 	return 0;
 }
@@ -450,7 +450,7 @@ static void stat_compare(struct stat_run *s)
 	char labels[2][COMPARISON_LABEL];
 
 	if (!t[1].n || !t[1].all[0]->runs.n) {
-		fputs("pfm stat: nothing to compare: not each command had a run to its end\n",
+		fputs("pfm stat: nothing to compare: at least one command never ran to its end\n",
 			stderr);
 		return;
 	}
@@ -594,7 +594,7 @@ static int stat_main(int argc, char **argv, struct err *e)
 
 const struct pfm_command cmd_stat = {
 	.name = "stat",
-	.summary = "count events of a command, of processes, threads or CPUs",
+	.summary = "count events of a command, processes, threads or CPUs",
 	.usage = stat_options_usage,
 	.options = stat_options_rows,
 	.runs_command = true,

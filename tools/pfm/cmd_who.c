@@ -110,7 +110,7 @@ static void who_context(const struct who *w, struct who_item *item, const struct
 	who_user(user, sizeof(user), c->uid);
 	who_loader(loader, sizeof(loader), c->pid);
 	snprintf(item->sentence, sizeof(item->sentence),
-		"context %.*s of %s, loaded by %s%s%s; to free it: end that, or rmdir "
+		"context %.*s of %s, loaded by %s%s%s; to free it, end that process or rmdir "
 		"ctx/%.*s%s%.*s",
 		(int)c->context.n, c->context.p, user, loader, *item->since ? ", since " : "",
 		item->since, (int)c->context.n, c->context.p,
@@ -276,7 +276,7 @@ static void who_cpu(struct who *w, struct text *t, const struct cpus_line *c)
 		break;
 	case CPUS_ONLINE:
 		who_simple(&item, "unknown",
-			"online; its users are shown to root and members of config/sys_group");
+			"online; only root and members of config/sys_group see its users");
 		break;
 	}
 	who_item(w, t, &item);
@@ -340,7 +340,7 @@ static int who_main(int argc, char **argv, struct err *e)
 			mount = optarg;
 	}
 	if (argv[optind])
-		return err_set(e, EINVAL, "%s: pfm who takes options alone; see `pfm help who`",
+		return err_set(e, EINVAL, "%s: pfm who takes only options; see `pfm help who`",
 			argv[optind]);
 	rc = tree_open(&w.tree, mount, e);
 	if (rc == 0)

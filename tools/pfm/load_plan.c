@@ -134,7 +134,7 @@ static int load_plan_check(const struct plan *p, const struct place_options *whe
 		if (p->events[i].umc && !(where && where->kind == PLACE_CPU))
 			return err_set(e, EOPNOTSUPP,
 				"%s: memory controllers count for all CPUs of a package: count "
-				"CPUs, by `pfm stat` with -C or -a",
+				"CPUs with `pfm stat -C` or -a",
 				p->events[i].name);
 	return 0;
 }

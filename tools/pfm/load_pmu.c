@@ -228,7 +228,7 @@ int pmus_find(const struct pmus *p, const char *type, const struct pfm_pmu **pmu
 	if (!p->ntypes)
 		return err_set(
 			e, EINVAL, "'%.40s': all CPUs here have the same PMU: give no type", type);
-	return err_set(e, EINVAL, "'%.40s': no type of CPUs: there are %s", type,
+	return err_set(e, EINVAL, "'%.40s': no such CPU type: the types are %s", type,
 		known.p ? known.p : "others");
 }
 

@@ -87,14 +87,14 @@ static int main_unknown(const char *name, struct err *e)
 	char room[NEAREST_ROOM];
 
 	if (instead)
-		return err_set(e, EINVAL, "%s: no such command; instead: %s", name, instead);
+		return err_set(e, EINVAL, "%s: no such command; instead use %s", name, instead);
 	for (int i = 0; pfm_commands[i]; i++)
 		nearest_offer(&near, slice_of(name), pfm_commands[i]->name);
 	for (unsigned i = 0; i < sizeof(main_foreign) / sizeof(main_foreign[0]); i++)
 		nearest_offer(&near, slice_of(name), main_foreign[i].name);
 	instead = near.n ? main_instead(near.names[0]) : NULL;
 	if (instead)
-		return err_set(e, EINVAL, "%s: no such command: is it %s? Instead: %s", name,
+		return err_set(e, EINVAL, "%s: no such command: is it %s? Instead use %s", name,
 			near.names[0], instead);
 	if (near.n)
 		return err_set(e, EINVAL, "%s: no such command: is it %s?", name,
@@ -141,7 +141,8 @@ static int main_flush(int status, struct err *e)
 	if (fflush(stdout) != 0)
 		err_set(e, errno, "standard output: %s", err_name(errno));
 	else if (failed)
-		err_set(e, EIO, "standard output: not all has been written: is its disk full?");
+		err_set(e, EIO,
+			"standard output could not be written completely: is its disk full?");
 	else
 		return status;
 	return PFM_EXIT_FAILED;
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);
 		if (!symbols_supported)
-			puts("without elfutils: pfm report shows addresses, no names");
+			puts("without elfutils: pfm report shows addresses, not names");
 		printf("libpfm4 %s\n",
 			libpfm_version() ? libpfm_version() : "is not built in: fewer event names");
 		return 0;

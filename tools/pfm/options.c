@@ -114,8 +114,8 @@ static int options_unknown(const struct pfm_command *c, const char *word, struct
 	struct nearest near = {0};
 
 	if (strncmp(word, "--help", (size_t)n) == 0 || strncmp(word, "-h", (size_t)n) == 0)
-		return err_set(e, EINVAL, "%.*s: behind other options: type `pfm help %s`", n, word,
-			c->name);
+		return err_set(e, EINVAL, "%.*s comes after other options: type `pfm help %s`", n,
+			word, c->name);
 	if (*options_elsewhere(word, elsewhere))
 		return err_set(e, EINVAL,
 			"%.*s: an option of pfm %s, not of pfm %s: see `pfm help %s`", n, word,
@@ -207,7 +207,8 @@ int options_next(const struct pfm_command *c, int argc, char **argv, struct err 
 	} while (r->kind == OPTION_DEFAULT);
 	options_call(r, call);
 	if (r->kind == OPTION_FOREIGN)
-		return err_set(e, EINVAL, "%s: no option of pfm %s: %s", call, c->name, r->help);
+		return err_set(
+			e, EINVAL, "%s: not an option of pfm %s: %s", call, c->name, r->help);
 	return r->key;
 }
 

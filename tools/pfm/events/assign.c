@@ -320,11 +320,11 @@ static int assign_refuse(
 	pfm_pmu_counters(a->pmu, counters, all & a->free ? all & a->free : all);
 	if (!(all & a->free))
 		return err_set(e, possible ? EBUSY : ENOSPC,
-			"%s cannot be counted: PMD %s can do it, and is in use, see `pfm who`",
+			"%s cannot be counted: PMD %s can count it, but is in use: see `pfm who`",
 			names, counters);
 	if (possible)
 		return err_set(e, EBUSY,
-			"%s cannot be counted together: PMD %s is free for them, %u more in use, "
+			"%s cannot be counted together: PMD %s is free for them, %u more in use: "
 			"see `pfm who`",
 			names, counters, assign_size(all & ~a->free));
 	return err_set(e, ENOSPC, "%s cannot be counted together: they share %s", names,

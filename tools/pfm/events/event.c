@@ -124,8 +124,9 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 			c->extra);
 	pmc = pfm_pmu_pmc_at(pmu, addr);
 	if (!pmc)
-		return err_set(e, EOPNOTSUPP, "it needs the extra register 0x%x, which %s has not",
-			addr, pmu->name);
+		return err_set(e, EOPNOTSUPP,
+			"it needs the extra register 0x%x, which %s does not have", addr,
+			pmu->name);
 	event->extra_pmc = (int)pmc->num;
 	event->extra = c->extra;
 	return 0;
@@ -135,8 +136,8 @@ static int event_set_extra(const struct pfm_pmu *pmu, const struct event_code *c
 static const char *event_select_why(const struct pfm_pmu *pmu, uint64_t reserved)
 {
 	if (reserved & EVENT_SEL_PIN)
-		return ": 0x80000 (pin control) signals on pins of the processor, and not to "
-		       "programs";
+		return ": 0x80000 (pin control) drives pins of the processor and reaches no "
+		       "program";
 	if (reserved & EVENT_SEL_ANY && event_is_intel(pmu))
 		return ": 0x200000 (AnyThread) counts the core's other thread, too";
 	return "";
@@ -172,8 +173,8 @@ static int event_check_reserved(
  */
 static bool event_is_merged(const struct pfm_pmu *pmu, uint64_t code)
 {
-	return pmu->cpu.encoding == ARCH_AMD && pmu->cpu.family >= 0x17 &&
-	       !event_is_perf(pmu) && (code & 0xf000000ff) == 0x03;
+	return pmu->cpu.encoding == ARCH_AMD && pmu->cpu.family >= 0x17 && !event_is_perf(pmu) &&
+	       (code & 0xf000000ff) == 0x03;
 }
 
 /* Fills in @event. @allowed: counters to which a table or the user restricts it. */
@@ -189,8 +190,8 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 		return err_set(e, EOPNOTSUPP, "%s", event_no_hardware);
 	if (event_is_merged(pmu, c->code))
 		return err_set(e, EOPNOTSUPP,
-			"it needs two merged counters on this CPU, which only the kernel has: use "
-			"the backend perf");
+			"on this CPU it needs two merged counters, which only the kernel offers: "
+			"use the perf backend");
 	event->code = event_perf_code(pmu, c->code) | modifiers;
 	if (event_is_nothing(pmu, event->code))
 		return err_set(e, EINVAL,
@@ -199,14 +200,14 @@ static int event_finish(const struct pfm_pmu *pmu, const struct event_code *c, u
 	event->counters = event_counters(pmu, event->code) & allowed & pmu->all;
 	if (!event->counters && pmu->ntypes && !pmu->type[0])
 		return err_set(e, EOPNOTSUPP,
-			"no counter that CPUs of all types have counts it: count CPUs, by `pfm "
-			"stat` with -C or -a, or threads on CPUs of one type: %s/EVENT/",
+			"no counter common to all CPU types counts it: count CPUs with `pfm stat "
+			"-C` or -a, or count threads on CPUs of one type with %s/EVENT/",
 			pfm_pmu_prefix(prefix, pmu->types[0]));
 	if (!event->counters)
 		return err_set(e, EOPNOTSUPP, "no counter of %s%s%s counts it%s", pmu->name,
 			pmu->type[0] ? ", type " : "", pmu->type,
 			modifiers && event_is_pseudo(pmu, c->code)
-				? ": fixed counters have no modifiers but u and k"
+				? ": fixed counters take only the modifiers u and k"
 				: "");
 	return event_check_reserved(pmu, event->code, event->counters & pmu->general, e);
 }
@@ -220,8 +221,8 @@ static int event_finish_umc(const struct pfm_pmu *pmu, const struct event_row *r
 			"the modifiers out");
 	if (!pmu->umc)
 		return err_set(e, EOPNOTSUPP,
-			"memory controllers count it, and %s has no counters of theirs: the "
-			"backend msr has them, on Zen 4 and later, outside of virtual machines",
+			"only memory controllers count it, and %s has none of their counters: the "
+			"msr backend offers them on Zen 4 and later, outside virtual machines",
 			pmu->name);
 	event->umc = true;
 	event->code = row->code;
@@ -286,7 +287,8 @@ static int event_take_fixed(const struct pfm_pmu *pmu, unsigned pmc, uint64_t va
 		*c = (struct event_code){.code = (uint64_t)(d->fixed + 1) << 8};
 		return 0;
 	}
-	return err_set(e, EINVAL, "PMC %u takes the bits of one fixed counter here, as 0x3", pmc);
+	return err_set(
+		e, EINVAL, "PMC %u takes the bits of one fixed counter here, such as 0x3", pmc);
 }
 
 /* Takes a value of an ESCR. */
@@ -327,7 +329,7 @@ static int event_resolve_pmc(const struct pfm_pmu *pmu, struct slice text,
 	}
 	if (allowed && pmu->escrs)
 		return err_set(e, EINVAL,
-			"PMC %" PRIu64 " is a CCCR, which chooses an ESCR: give the value of that",
+			"PMC %" PRIu64 " is a CCCR, which selects an ESCR: give the ESCR's value",
 			num);
 	if (!allowed && pfm_pmu_pmc(pmu, (unsigned)num))
 		return err_set(e, EOPNOTSUPP,
@@ -359,7 +361,7 @@ static int event_resolve_code(const struct pfm_pmu *pmu, struct slice text,
 		return rc;
 	if (pmu->escrs)
 		return err_set(e, EINVAL,
-			"events of %s are values of an ESCR: write its PMC before them, as "
+			"events of %s are values of an ESCR: put its PMC in front, as in "
 			"pmc%d=VALUE",
 			pmu->name, __builtin_ctzll(pmu->escrs));
 	event->level = event_code_level(c.code);
@@ -538,11 +540,11 @@ static int event_cut_type(const struct pfm_pmu *pmu, struct slice *text, struct 
 	}
 	if (!pmu->type[0])
 		return err_set(e, EOPNOTSUPP,
-			"only CPUs of type %s count it, so that threads and all CPUs together "
-			"cannot: use `pfm stat`, which counts the types apart",
+			"only CPUs of type %s count it, so threads and all CPUs together cannot: "
+			"use `pfm stat`, which counts each type separately",
 			type);
 	if (strcmp(type, pmu->type) != 0)
-		return err_set(e, EOPNOTSUPP, "only CPUs of type %s count it, and not those of %s",
+		return err_set(e, EOPNOTSUPP, "only CPUs of type %s count it, not those of type %s",
 			type, pmu->type);
 	if (slice_is(source, type) || slice_is(source, pfm_pmu_prefix(prefix, type)))
 		*text = bare;
@@ -610,7 +612,7 @@ int event_resolve(
 
 	*event = (struct pfm_event){.extra_pmc = -1};
 	if (!rest.n)
-		return err_set(e, EINVAL, "an event without a name: see pfm list");
+		return err_set(e, EINVAL, "an event needs a name: see pfm list");
 	if (rest.n >= sizeof(event->name))
 		return err_set(e, EINVAL, "'%.*s': an event has at most %zu bytes", SLICE_ARG(rest),
 			sizeof(event->name) - 1);
@@ -671,14 +673,16 @@ int event_check_level(const struct pfm_pmu *pmu, const struct pfm_event *event, 
 		return 0;
 	if (event->level && event->level != both)
 		return err_set(e, EINVAL,
-			"%s: the kernel counts it at both levels together: leave the level out",
+			"%s: the kernel counts it only at user and kernel level together: leave "
+			"out the level",
 			event->name);
 	if (allowed != both)
 		return err_set(e, EACCES,
-			"%s: the kernel counts it at user and kernel level together, and %s grants "
-			"you user level alone: have root change that, or take another event, "
-			"like %s",
-			event->name, pfm_pmu_level_rule(pmu), clock ? "task-clock:u" : "page-faults");
+			"%s: the kernel counts it only at user and kernel level together, and %s "
+			"grants you only user level: have root change that, or choose another "
+			"event, such as %s",
+			event->name, pfm_pmu_level_rule(pmu),
+			clock ? "task-clock:u" : "page-faults");
 	return 0;
 }
 

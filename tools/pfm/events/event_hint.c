@@ -52,15 +52,15 @@ const char *event_hint(const struct pfm_pmu *pmu, struct slice name)
 	if (name.n && memchr(name.p, ' ', name.n))
 		return "commas separate events, as in -e A,B";
 	if (slice_starts(name, "{"))
-		return "leave the braces out: what -e names is counted at the same time, or not at "
-		       "all";
+		return "leave out the braces: the events of -e are counted at the same time or not "
+		       "at all";
 	if (hint_is_time(name))
 		return "pfm stat shows the time at the end of each run";
 	if (hint_is_tracepoint(name))
 		return "pfm counts no tracepoints; perf stat does";
 	if (strcmp(pmu->backend, "perf") != 0 && hint_is_software(name))
-		return "the kernel counts it: take a mount of perfmonfs --backend=perf";
+		return "the kernel counts it: mount with perfmonfs --backend=perf";
 	if (!pmu->software_only && hint_is_cache(name))
-		return "caches and TLBs have events of other names on each CPU model: see pfm list";
+		return "the names of cache and TLB events differ between CPU models: see pfm list";
 	return NULL;
 }

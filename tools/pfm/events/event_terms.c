@@ -59,7 +59,8 @@ static int event_term_parse(
 
 	if (!t)
 		return err_set(e, EINVAL,
-			"no term '%.*s': there are event, umask, cmask, inv, edge, offcore_rsp, "
+			"no term '%.*s': the terms are event, umask, cmask, inv, edge, "
+			"offcore_rsp, "
 			"ldlat and frontend",
 			SLICE_ARG(name));
 	/* edge and inv default to 1. */

@@ -85,7 +85,7 @@ static int formula_name(struct formula_parser *p)
 	i = p->index(p->arg, name);
 	if (i < 0)
 		return err_set(p->e, EINVAL,
-			"'%.*s' is not an event of the group: put blanks around operators",
+			"'%.*s' is not an event of the group: put spaces around operators",
 			SLICE_ARG(name));
 	return formula_push(p, (struct formula_step){.kind = FORMULA_VALUE, .index = (unsigned)i});
 }

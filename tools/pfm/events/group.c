@@ -43,7 +43,7 @@ static int group_parse_event(struct group *g, struct slice line, struct err *e)
 	if (g->nevents == EVENT_MAX)
 		return err_set(e, EINVAL, "more than %d events in a group", EVENT_MAX);
 	if (group_label_index(g, label) >= 0 || slice_is(label, "seconds"))
-		return err_set(e, EINVAL, "the name %.*s is taken", SLICE_ARG(label));
+		return err_set(e, EINVAL, "the name %.*s is used twice", SLICE_ARG(label));
 	rc = group_copy(label, "a name", event->label, sizeof(event->label), e);
 	if (rc == 0)
 		rc = group_copy(text, "an event", event->text, sizeof(event->text), e);
@@ -128,7 +128,7 @@ static int group_parse_line(
 			"a line begins with group, event or metric, not with '%.*s'",
 			SLICE_ARG(word));
 	if (list->n == first)
-		return err_set(e, EINVAL, "a line 'group NAME' is missing before");
+		return err_set(e, EINVAL, "a line 'group NAME' must come first");
 	return event ? group_parse_event(&list->groups[list->n - 1], line, e)
 		     : group_parse_metric(&list->groups[list->n - 1], line, e);
 }
@@ -192,7 +192,7 @@ static int group_unknown(
 	if (near.n)
 		return err_set(
 			e, ENOENT, "no group '%.40s': is it %s?", name, nearest_text(&near, room));
-	return err_set(e, ENOENT, "no group '%.40s': those of this PMU: %s", name,
+	return err_set(e, ENOENT, "no group '%.40s': this PMU has %s", name,
 		group_names(list, pmu, names, sizeof(names)));
 }
 

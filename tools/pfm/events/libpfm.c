@@ -109,10 +109,10 @@ static int libpfm_take(enum arch_encoding encoding, const pfm_pmu_encode_arg_t *
 	const char *qualified, struct event_code *c, struct err *e)
 {
 	if (!libpfm_fits(encoding, qualified))
-		return err_set(e, EINVAL, "%.100s: the event of another vendor's PMU", qualified);
+		return err_set(e, EINVAL, "%.100s: an event of another vendor's PMU", qualified);
 	if (arg->count < 1 || arg->count > 2 || strncmp(qualified, "netburst", 8) == 0)
-		return err_set(
-			e, EOPNOTSUPP, "%.100s: it needs registers that no tree has", qualified);
+		return err_set(e, EOPNOTSUPP,
+			"%.100s: it needs registers that perfmonfs does not offer", qualified);
 	*c = (struct event_code){.code = arg->codes[0], .has_extra = arg->count == 2};
 	if (c->has_extra)
 		c->extra = arg->codes[1];

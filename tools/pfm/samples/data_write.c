@@ -52,8 +52,8 @@ static int data_keep_old(const char *path, struct err *e)
 		return err_set(e, ENAMETOOLONG, "-o: a path of more than %d bytes", PATH_MAX - 5);
 	if (rename(path, old) < 0)
 		return err_set(e, errno,
-			"cannot keep the older %s as %s.old: %s (-o FILE names another)", path,
-			path, err_name(errno));
+			"cannot keep the older %s as %s.old: %s (choose another with -o FILE)",
+			path, path, err_name(errno));
 	return 0;
 }
 

@@ -66,9 +66,8 @@ static int input_copy(int to, struct err *e)
 			return input_failed("read", e);
 		if ((uint64_t)n > room)
 			return err_set(e, EFBIG,
-				"standard input is a pipe with more than %d MiB, which is not kept "
-				"for "
-				"all runs: write it into a file, and give that by --stdin FILE",
+				"standard input is a pipe of more than %d MiB, too much to keep "
+				"for all runs: write it to a file and give that with --stdin FILE",
 				INPUT_KEPT);
 		room -= (uint64_t)n;
 		rc = input_write(to, bytes, (size_t)n, e);
@@ -85,8 +84,8 @@ static int input_keep(struct err *e)
 	if (fd < 0)
 		return input_failed("memfd_create", e);
 	if (poll(&silent, 1, INPUT_SILENCE) == 0)
-		fputs("pfm stat: reading standard input to its end, which all runs are to get; "
-		      "--stdin /dev/null gives them none\n",
+		fputs("pfm stat: reading all of standard input to give it to each run; --stdin "
+		      "/dev/null gives them none\n",
 			stderr);
 	rc = input_copy(fd, e);
 	return rc < 0 ? rc : input_become(fd, e);

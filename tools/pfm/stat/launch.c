@@ -81,13 +81,13 @@ int launch_check(const struct launch *l, const char *name, struct err *e)
 	case ENOENT:
 		return err_set(e, no, "%s: ENOENT: no such command%s", name,
 			strncmp(name, launch_dashes, 2) == 0
-				? ": is it an option? Its dash is another character than '-'"
+				? ": if it is an option, its dash is not the character '-'"
 				: "");
 	case EACCES:
 		return err_set(e, no, "%s: EACCES: it cannot be executed: give %s", name,
 			strchr(name, '/') ? "a program that you may run"
-					  : "its path, as you may not read a directory of PATH, or "
-					    "not run what is there");
+					  : "its path, because you may not read a directory of "
+					    "PATH or may not run the program there");
 	default:
 		return err_set(e, no, "%s: %s: it cannot be executed", name, err_name(no));
 	}
@@ -112,7 +112,8 @@ static int launch_check_privileges(const struct launch *l, const char *name, str
 	if (stat(path, &st) < 0 || !launch_gains_privileges(path, &st))
 		return 0;
 	return err_set(e, EPERM,
-		"%s gains privileges, which it cannot while a user counts it: run pfm as root",
+		"%s gains privileges when it is executed, which it cannot while a user counts it: "
+		"run pfm as root",
 		name);
 }
 
@@ -152,7 +153,7 @@ static int launch_trace(struct launch *l, const char *name, struct err *e)
 	if (ptrace(PTRACE_SEIZE, l->pid, NULL, (void *)options) < 0)
 		return err_set(e, EAGAIN,
 			"PTRACE_SEIZE: %s: pfm must be allowed to trace its command: see "
-			"/proc/sys/kernel/yama/ptrace_scope, and seccomp of containers",
+			"/proc/sys/kernel/yama/ptrace_scopeand the container's seccomp filter",
 			err_name(errno));
 	if (launch_order(l, e) < 0)
 		return -e->no;

@@ -77,15 +77,13 @@ static int places_check_number(enum place_kind kind, int id, const struct tree *
 	if (access(path, F_OK) == 0)
 		return t->users && places_is_others(id)
 			       ? err_set(e, EPERM,
-					 "%s %d is not yours to measure: give one of your own, or "
-					 "run pfm as root, as by sudo",
+					 "%s %d is not yours to measure: choose one of your own, "
+					 "or run pfm as root with sudo",
 					 kind == PLACE_PROCESS ? "process" : "thread", id)
 			       : 0;
 	return kind == PLACE_PROCESS
-		       ? err_set(e, ESRCH, "no process has number %d: give one that ps -e shows",
-				 id)
-		       : err_set(e, ESRCH, "no thread has number %d: give one that ps -eL shows",
-				 id);
+		       ? err_set(e, ESRCH, "there is no process %d: `ps -e` lists processes", id)
+		       : err_set(e, ESRCH, "there is no thread %d: `ps -eL` lists threads", id);
 }
 
 /* A number that is given twice makes one place. */
@@ -181,8 +179,8 @@ static int place_find_package(struct place *place, struct err *e)
 
 	if (topology_of(place->id, &t, e) < 0)
 		return err_set(e, ENOENT,
-			"the kernel does not tell the package of CPU %d, whose memory controllers "
-			"are to be counted: name one CPU of each package, with -C",
+			"the kernel does not say which package CPU %d belongs to, so its memory "
+			"controllers cannot be counted: name one CPU of each package with -C",
 			place->id);
 	place->package = t.socket;
 	return 0;
@@ -203,9 +201,9 @@ int places_share_packages(struct places *p, struct err *e)
 			other = places_find_package(p, n, place->package);
 		if (other && umcs < place->plan->n)
 			return err_set(e, EINVAL,
-				"CPU %d and %d are of one package, whose memory controllers one of "
-				"them counts: count these apart from events of CPUs, or name one "
-				"CPU of each package, with -C",
+				"CPUs %d and %d share a package, whose memory controllers one CPU "
+				"counts: count memory events separately from CPU events, or name "
+				"one CPU of each package with -C",
 				other->id, place->id);
 		if (!other)
 			p->all[n++] = *place;
@@ -218,7 +216,7 @@ int places_check_tree(const struct place_options *o, const struct tree *t, struc
 {
 	if (o->kind != PLACE_CPU && strcmp(t->backend, "sim") == 0)
 		return err_set(e, EINVAL,
-			"the simulated backend has no threads: choose CPUs, with -C or -a");
+			"the simulated backend has no threads: choose CPUs with -C or -a");
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static int plan_add_one(struct plan *p, const struct pfm_pmu *pmu, struct slice 
 		return err_set(
 			e, E2BIG, "more than %d events: count them in several runs", EVENT_MAX);
 	if (s.n >= sizeof(name))
-		return err_set(e, EINVAL, "%.*s...: no event has so long a name", SLICE_ARG(s));
+		return err_set(e, EINVAL, "%.*s...: no event has a name this long", SLICE_ARG(s));
 	snprintf(name, sizeof(name), "%.*s", (int)s.n, s.p);
 	if (event_resolve(pmu, name, &p->events[p->n], e) < 0)
 		return -e->no;
@@ -60,7 +60,7 @@ int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group
 	for (unsigned i = 0; i < p->n; i++)
 		snprintf(p->events[i].name, sizeof(p->events[i].name), "%s",
 			p->group->events[i].label);
-	return p->n ? 0 : err_set(e, EINVAL, "group %.40s: it has no events", name);
+	return p->n ? 0 : err_set(e, EINVAL, "group %.40s has no events", name);
 }
 
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)

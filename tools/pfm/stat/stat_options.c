@@ -50,15 +50,15 @@ const struct option_row stat_options_rows[] = {
 		"the file for the counts (default: stderr with a COMMAND, stdout without)", 0},
 	{OPT_APPEND, "append", NULL, "append to that file", 0},
 	{OPT_BACKGROUND, "background", NULL,
-		"of CPUs, give way to other contexts; show how long it counted", 0},
+		"on CPUs, yield to other contexts; show how long it counted", 0},
 	{OPT_GAPS, "gaps", NULL,
-		"of threads, go on after a missed switch; show how long they ran uncounted", 0},
+		"for threads, go on after a missed switch; show how long they ran uncounted", 0},
 	{OPT_MUX, "mux", NULL,
-		"more events than counters: event sets by turns, and estimates, each with its "
-		"share "
-		"of the time",
+		"more events than counters: count event sets in turns and estimate, showing the "
+		"share of the time that each event counted",
 		0},
-	{OPT_RERUN, "rerun", NULL, "more events than counters: the command once for each set", 0},
+	{OPT_RERUN, "rerun", NULL,
+		"more events than counters: run the command once for each event set", 0},
 	{'A', "no-aggr", NULL, "one count for each CPU, process or thread", 0},
 	{OPT_PER_THREAD, "per-thread", NULL, "one for each thread of the command or of processes",
 		0},
@@ -69,14 +69,14 @@ const struct option_row stat_options_rows[] = {
 		"differs significantly",
 		0},
 	{OPT_WARMUP, "warmup", "N", "before the runs, run each command N times uncounted", 0},
-	{OPT_PREPARE, "prepare", "LINE", "before each run, run that line of sh uncounted", 0},
+	{OPT_PREPARE, "prepare", "LINE", "before each run, run this shell line uncounted", 0},
 	{OPT_STDIN, "stdin", "FILE", "standard input of each run", 0},
 	{OPT_SHOW_OUTPUT, "show-output", NULL,
 		"with -r and --compare, show the standard output of the runs", 0},
 	{OPT_IGNORE_FAILURE, "ignore-failure", NULL,
 		"with -r and --compare, go on when a run has failed", 0},
 	{OPT_REGIONS, "regions", NULL,
-		"count the parts of the command that it names by pfm_region_begin(3)", 0},
+		"count the parts of the command that it marks with pfm_region_begin(3)", 0},
 	{OPT_ALLOW_LOST, "allow-lost", NULL, "exit as the command does, even if a count is lost",
 		0},
 
@@ -113,9 +113,9 @@ const struct option_row stat_options_rows[] = {
 		OPTION_FOREIGN},
 	{'i', "no-inherit", NULL, "--per-thread shows each thread alone, -t TID counts one",
 		OPTION_FOREIGN},
-	{OPTION_LONG, "interval-clear", NULL, "pfm top shows a table that follows", OPTION_FOREIGN},
-	{OPTION_LONG, "interval-count", "N",
-		"let a command of that duration end it: -I 1000 -a -- sleep N", OPTION_FOREIGN},
+	{OPTION_LONG, "interval-clear", NULL, "pfm top shows a live table", OPTION_FOREIGN},
+	{OPTION_LONG, "interval-count", "N", "let a command end it: -I 1000 -a -- sleep N",
+		OPTION_FOREIGN},
 	{OPTION_LONG, "json-output", NULL, "is it -j?", OPTION_FOREIGN},
 	{OPTION_LONG, "log-fd", "FD", "is it -o /dev/fd/FD?", OPTION_FOREIGN},
 	{'M', "metrics", "METRIC", "-g GROUP counts a group with its metrics: see `pfm list`",
@@ -145,7 +145,7 @@ const struct option_row stat_options_rows[] = {
 		OPTION_FOREIGN},
 	/* likwid-perfctr */
 	{'O', NULL, NULL, "is it -x, for CSV?", OPTION_FOREIGN},
-	{'S', NULL, "TIME", "let a command of that duration end it: -a -- sleep 1", OPTION_FOREIGN},
+	{'S', NULL, "TIME", "let a command end it: -a -- sleep 1", OPTION_FOREIGN},
 	{'H', NULL, NULL, "pfm list WORD shows groups and events with their metrics",
 		OPTION_FOREIGN},
 	/* hyperfine */
@@ -167,8 +167,8 @@ const char stat_options_usage[] =
 	"Usage: pfm stat [options] COMMAND [ARG...]\n"
 	"       pfm stat [options] -p PID | -t TID | -C LIST | -a [-- COMMAND [ARG...]]\n"
 	"       pfm stat [options] --compare 'COMMAND A' 'COMMAND B'\n"
-	"Count events of a command and of all that it starts, or of what runs already:\n"
-	"until COMMAND ends, or Ctrl-C.\n";
+	"Count events of a command and everything it starts, or of processes, threads or\n"
+	"CPUs, until COMMAND ends or Ctrl-C.\n";
 
 static int stat_options_interval(struct stat_options *o, const char *text, struct err *e)
 {
@@ -316,14 +316,14 @@ static int stat_options_check_again(const struct stat_options *o, struct err *e)
 	if (!o->command && !o->compare)
 		return err_set(e, EINVAL, "-r and --rerun need a command to run again");
 	if (o->interval_ns)
-		return err_set(e, EINVAL, "-I does not go with -r, --rerun or --compare");
+		return err_set(e, EINVAL, "-I cannot be combined with -r, --rerun or --compare");
 	if (o->compare && o->aggregate != AGGREGATE_ALL)
 		return err_set(
 			e, EINVAL, "--compare compares sums: leave out --no-aggr and --per-...");
 	if (o->aggregate == AGGREGATE_THREAD && o->where.kind == PLACE_COMMAND)
 		return err_set(e, EINVAL,
-			"--per-thread does not go with -r or --rerun, as each run has other "
-			"threads");
+			"--per-thread cannot be combined with -r or --rerun, because each run has "
+			"different threads");
 	return 0;
 }
 
@@ -360,7 +360,9 @@ static int stat_options_check_gaps(const struct stat_options *o, struct err *e)
 /* The command may be what -e or -g has taken. */
 static int stat_options_check_command(const struct stat_options *o, const char *last, struct err *e)
 {
-	const char *option = last == o->wanted.group ? "-g" : last == o->wanted.events ? "-e" : NULL;
+	const char *option = last == o->wanted.group    ? "-g"
+			     : last == o->wanted.events ? "-e"
+							: NULL;
 
 	if (o->command || o->compare || o->where.kind != PLACE_COMMAND || !option)
 		return 0;
@@ -383,16 +385,15 @@ static int stat_options_check(const struct stat_options *o, const char *last, st
 	if (o->regions && (o->where.kind != PLACE_COMMAND || again || o->mux || o->interval_ns ||
 				  o->aggregate != AGGREGATE_ALL))
 		return err_set(e, EINVAL,
-			"--regions: a command counts its own parts, so that none of -p, -t, -C, "
-			"-a, -I, -r, --mux, --rerun, --compare, --no-aggr and --per-thread can be "
-			"given");
+			"--regions: the command counts its own parts: leave out -p, -t, -C, -a, "
+			"-I, -r, --mux, --rerun, --compare, --no-aggr and --per-thread");
 	if ((o->background || o->gaps) && stat_options_check_gaps(o, e) < 0)
 		return -e->no;
 	if ((o->nwarmups || o->prepare || o->input) && !o->command && !o->compare)
 		return err_set(
 			e, EINVAL, "--warmup, --prepare and --stdin are for a command: give one");
 	if (o->append && !o->output)
-		return err_set(e, EINVAL, "--append: give the file, by -o FILE");
+		return err_set(e, EINVAL, "--append needs a file: add -o FILE");
 	if (o->mux && o->rerun)
 		return err_set(e, EINVAL, "give one of --mux and --rerun");
 	return stat_options_check_aggregate(o, e);

@@ -215,7 +215,7 @@ static int contexts_add_reason(
 		return -e->no;
 	c->lost |= why->no == EIO;
 	snprintf(count->reason, sizeof(count->reason), "%s",
-		why->no == EACCES ? "its owner and root may read it" : why->text);
+		why->no == EACCES ? "only its owner and root can read it" : why->text);
 	name_clean(count->reason);
 	return 0;
 }

@@ -46,8 +46,7 @@ int proc_threads(int pid, int (*each)(void *arg, int tid, struct err *e), void *
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
-		return err_set(
-			e, ESRCH, "no process has number %d: give one that ps -e shows", pid);
+		return err_set(e, ESRCH, "there is no process %d: `ps -e` lists processes", pid);
 	while (rc == 0 && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			rc = each(arg, atoi(entry->d_name), e);

@@ -69,8 +69,7 @@ static int top_see(struct top *t, const struct place *wanted, struct err *e)
 	if (wanted->kind == PLACE_THREAD)
 		return proc_of_thread(wanted->id)
 			       ? top_see_thread(t, wanted->id, e)
-			       : err_set(e, ESRCH,
-					 "no thread has number %d: give one that ps -eL shows",
+			       : err_set(e, ESRCH, "there is no thread %d: `ps -eL` lists threads",
 					 wanted->id);
 	if (!top_find(t, wanted->id))
 		return top_add(t, PLACE_CPU, wanted->id, e);

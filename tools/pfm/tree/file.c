@@ -25,8 +25,8 @@ static int file_mount_error(const char *path, int no, struct err *e)
 			err_name(no));
 	case ENODEV:
 		return err_set(e, no,
-			"%s: %s: the context is gone: removed, or the daemon is ending", path,
-			err_name(no));
+			"%s: %s: the context is gone: it was removed, or the daemon is ending",
+			path, err_name(no));
 	default:
 		return err_set(e, no, "%s: %s", path, err_name(no));
 	}
@@ -144,6 +144,6 @@ int file_writef(int dir, const char *path, struct err *e, const char *fmt, ...)
 	n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	if (n < 0 || n >= (int)sizeof(line))
-		return err_set(e, E2BIG, "%s: too long a command", path);
+		return err_set(e, E2BIG, "%s: the command is too long", path);
 	return file_write(dir, path, line, e);
 }

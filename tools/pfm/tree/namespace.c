@@ -44,8 +44,8 @@ static int namespace_refuse(const char *what, int no, struct err *e)
 				what, err_name(no), s->name, s->forbids, s->name, s->permits);
 	}
 	return err_set(e, no,
-		"%s: %s: a seccomp filter, as containers have, or another rule of this machine "
-		"forbids it: run it outside of the container, or be root",
+		"%s: %s: a seccomp filter (as in containers) or another rule of this machine "
+		"forbids it: run it outside the container or as root",
 		what, err_name(no));
 }
 
@@ -99,7 +99,7 @@ int namespace_unshare(struct err *e)
 	if (errno == EINVAL)
 		return err_set(e, errno,
 			"/ is not a mount point (%s), as in a chroot: before chroot DIR, make it "
-			"one by mount --bind DIR DIR",
+			"one with mount --bind DIR DIR",
 			err_name(errno));
 	return namespace_refuse("mount namespace", errno, e);
 }

@@ -112,7 +112,7 @@ static int private_sentence(int log, struct err *e)
 	if (strncmp(line, prefix, sizeof(prefix) - 1) == 0)
 		text += sizeof(prefix) - 1;
 	return err_set(
-		e, ENXIO, "%s", *text ? text : "the private daemon has ended without a word");
+		e, ENXIO, "%s", *text ? text : "the private daemon ended without an error message");
 }
 
 static int private_log(struct err *e)

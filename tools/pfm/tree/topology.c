@@ -23,10 +23,9 @@ int topology_of(int cpu, struct topology *t, struct err *e)
 {
 	t->core = topology_number(cpu, "thread_siblings_list");
 	t->socket = topology_number(cpu, "physical_package_id");
-	return t->core >= 0 && t->socket >= 0
-		       ? 0
-		       : err_set(e, ENOENT,
-				 "the kernel does not tell the core and socket of CPU %d: use "
-				 "--no-aggr",
-				 cpu);
+	return t->core >= 0 && t->socket >= 0 ? 0
+					      : err_set(e, ENOENT,
+							"the kernel does not say which core and "
+							"socket CPU %d belongs to: use --no-aggr",
+							cpu);
 }

@@ -38,7 +38,8 @@ static int tree_check_msr(struct err *e)
 
 	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", sched_getcpu());
 	return access(path, F_OK) < 0 && errno == ENOENT
-		       ? err_set(e, ENOENT, "%s: ENOENT: the driver is not loaded: 'modprobe msr'", path)
+		       ? err_set(e, ENOENT, "%s: ENOENT: the driver is not loaded: 'modprobe msr'",
+				 path)
 		       : 0;
 }
 
@@ -57,7 +58,7 @@ static int tree_open_private(struct tree *t, struct err *e)
 		rc = private_start(&d, "perf", e);
 	}
 	if (rc < 0)
-		return err_prefix(e, "perfmonfs is not mounted, and a private daemon cannot serve");
+		return err_prefix(e, "perfmonfs is not mounted, and a private daemon cannot count");
 	t->dir = d.dir;
 	t->daemon = d.pid;
 	return 0;
@@ -70,7 +71,7 @@ static int tree_open_users(struct tree *t, struct err *e)
 
 	if (private_start_user(&d, "perf", e) < 0)
 		return err_prefix(
-			e, "perfmonfs is not mounted, and a daemon of your own cannot serve");
+			e, "perfmonfs is not mounted, and a daemon of your own cannot count");
 	t->dir = d.dir;
 	t->daemon = d.pid;
 	t->users = true;
@@ -135,7 +136,7 @@ void tree_tell(const struct tree *t, const char *command, const char *instead)
 	if (tree_surprises(t))
 		fprintf(stderr,
 			"pfm %s: %s simulates a PMU: its numbers say nothing about this machine; "
-			"umount it, or name another mount with --mount\n",
+			"unmount it, or name another mount with --mount\n",
 			command, t->found);
 }
 

@@ -140,8 +140,8 @@ static int user_mount_at(const char *path, struct user_mount *m, struct err *e)
 		return err_set(e, errno, "memfd_create: %s", err_name(errno));
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
 		return err_set(e, errno, "socketpair: %s", err_name(errno));
-	rc = user_mount_run(
-		ends[1], "-o", "fsname=perfmonfs,subtype=perfmonfs,default_permissions", path, said);
+	rc = user_mount_run(ends[1], "-o", "fsname=perfmonfs,subtype=perfmonfs,default_permissions",
+		path, said);
 	close(ends[1]);
 	if (rc == 0 && user_mount_receive(ends[0], &byte, 1, fds) == 1) {
 		m->connection = fds[0];
@@ -196,7 +196,7 @@ static int user_mount_try(user_mount_fn *make, struct user_mount *m, struct err 
 	if (pid == 0)
 		user_mount_child(make, ends[1]);
 	close(ends[1]);
-	err_set(e, EPERM, "the child that mounts was killed");
+	err_set(e, EPERM, "the child process that mounts was killed");
 	n = pid < 0 ? 0 : user_mount_receive(ends[0], e, sizeof(*e), fds);
 	close(ends[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
