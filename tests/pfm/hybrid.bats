@@ -54,7 +54,7 @@ assert [r["type"] for r in rows] == ["core", "core", "atom", "atom"], rows' <<<"
 	run -0 bounded pfm encode -m "$MNT" -r cycles cpu_core/slots/u
 	is "pmc16 0x2030"
 	run -125 bounded pfm encode -m "$MNT" slots
-	[[ $output == *"no counter that CPUs of all types have"* ]]
+	[[ $output == *"no counter common to all CPU types"* ]]
 	run -125 bounded pfm encode -m "$MNT" --type=gpu slots
 	[[ $output == *"there are core, atom"* ]]
 	run -0 bounded pfm decode -m "$MNT" pmc16=0x3000
@@ -138,7 +138,7 @@ print([(r["comparison"], r.get("mean_a"), r.get("mean_b")) for r in rows][:2], l
 @test "stat: what CPUs of a type lack is a sentence" {
 	serve --backend=sim:hybrid
 	run -125 counted -C 2 -e cpu_core/instructions/
-	[[ $output == *"only CPUs of type core count it, and not those of atom"* ]]
+	[[ $output == *"only CPUs of type core count it, not those of type atom"* ]]
 	run -125 counted -C 2,3 -e slots
 	[[ $output == *"no counter of intel_hybrid, type atom counts it"* ]]
 	run -125 counted -a -e cpu_core/instuctions/
@@ -196,7 +196,7 @@ counts_sleep() {
 		[[ $output == *"give all events the same prefix, or none" ]]
 	done
 	run -125 counts_sleep slots
-	[[ $output == *"threads on CPUs of one type: cpu_core/EVENT/" ]]
+	[[ $output == *"threads on CPUs of one type with cpu_core/EVENT/" ]]
 	run -125 bounded pfm record -m "$MNT" -t "$SLEEP" -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
 	[[ $output == *"counts the types apart" ]]
 	# A command is stopped before it begins, and followed.

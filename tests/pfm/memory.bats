@@ -174,7 +174,7 @@ on_packages() {
 	memory 0 -C 2-3 -e umc_cas_cmd.rd
 	[ "$(row umc_cas_cmd.rd)" = $((reads * 4)) ]
 	memory 125 -C 2-3 -e umc_cas_cmd.rd,instructions
-	[[ $output == *"CPU 2 and 3 are of one package"*-C* ]]
+	[[ $output == *"CPUs 2 and 3 share a package"*-C* ]]
 	# If the kernel has others than the PMU, the daemon refuses the second.
 	on_packages 0 1 0 1
 	memory 125 -a -e umc_cas_cmd.rd
@@ -188,7 +188,7 @@ on_packages() {
 @test "what memory controllers do not count" {
 	serve --backend=sim:zen4
 	memory 125 -e umc_cas_cmd.rd
-	[[ $output == *"-C or -a"* ]]
+	[[ $output == *"pfm stat -C"* ]]
 	memory 125 -C 0 -e umc_cas_cmd.rd:u
 	[[ $output == *"leave the modifiers out"* ]]
 	memory 125 -C 0 -e umc_cas_cmd.xx

@@ -120,14 +120,14 @@ mistakes() {
 	mistakes <<-'END'
 		stat -e instrucitons true            | is it instructions?
 		stat -e page-fualts true             | is it page-faults?
-		stat -e cs:u true                    | cs:u both levels leave
+		stat -e cs:u true                    | cs:u user and kernel level leave
 		stat -e "page-faults cs" true        | commas
 		stat -I 1s -a                        | milliseconds
 		record -F max true                   | -F number
 		list nothing-like-that               | nothing-like-that all
-		stat -p 999999                       | no process has number 999999: ps -e
-		stat -t 999999                       | no thread has number 999999: ps -eL
-		record -p 999999                     | no process has number 999999: ps -e
+		stat -p 999999                       | there is no process 999999: ps -e
+		stat -t 999999                       | there is no thread 999999: ps -eL
+		record -p 999999                     | there is no process 999999: ps -e
 		record -e page-faults,cs true        | one event -e page-faults
 		stat -g nothing true                 | no group 'nothing': those of this PMU: default
 		stat -g memory -a -- true            | group memory: groups of this PMU: default
@@ -150,7 +150,7 @@ mistakes() {
 @test "options behind the command: a note, unless the output is for programs" {
 	serve --backend=perf
 	run -0 --separate-stderr pfm stat -m "$MNT" -o /dev/null true -e page-faults
-	[[ $stderr == *"-e page-faults is behind the command"* ]]
+	[[ $stderr == *"-e page-faults comes after the command"* ]]
 	run -0 --separate-stderr pfm stat -m "$MNT" -o /dev/null true -e foo
 	[ -z "$stderr" ]
 	run -0 --separate-stderr pfm stat -m "$MNT" -x, true -e page-faults
@@ -162,7 +162,7 @@ mistakes() {
 	run -0 --separate-stderr pfm stat -m "$MNT" -C 0 -- true
 	[[ $stderr == *"CPUs 0: sim (simulated)"* && $stderr != *umount* ]]
 	run -0 --separate-stderr with_mounts "$MNT" pfm stat -C 0 -o /dev/null -- true
-	[[ $stderr == "pfm stat: $MNT simulates a PMU"*umount*--mount ]]
+	[[ $stderr == "pfm stat: $MNT simulates a PMU"*unmount*--mount ]]
 	run -125 --separate-stderr with_mounts "$MNT" pfm stat -j -C 0 -- true
 	[[ $stderr == "pfm stat: $MNT simulates a PMU: umount"*--mount ]]
 }

@@ -103,7 +103,7 @@ pmc52: machine_clear:CLEAR" ]
 	run -125 bounded pfm decode --mount="$MNT" pmc29=0x39000
 	[[ $output == *"is a CCCR"* ]]
 	run -125 bounded pfm stat --mount="$MNT" -e 0x400020c -- true
-	[[ $output == *"write its PMC before them, as pmc0=VALUE"* ]]
+	[[ $output == *"put its PMC in front, as in pmc0=VALUE"* ]]
 	regs=$(pfm encode --mount="$MNT" -r instructions:u cycles)
 	new a
 	put ok "$C/regs" "$regs"

@@ -582,7 +582,7 @@ with_max_rate() {
 		pfm record dd if=/dev/zero of=/dev/null bs=1M count=3000 && pfm report'
 	[[ $output == *"# event: task-clock:u, an overflow each 1000000"* && $output != *\[kernel* ]]
 	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -e task-clock true
-	[[ $output == *"like task-clock:u"* ]]
+	[[ $output == *"such as task-clock:u"* ]]
 	run -125 pfm stat -e task-clock:u true
 	[[ $output == *"leave the level out"* ]]
 }
@@ -669,7 +669,7 @@ noid() {
 @test "simulated PMUs have no threads" {
 	serve --backend=sim
 	run -125 pfm record true
-	[[ $output == *"choose CPUs, with -C or -a" ]]
+	[[ $output == *"choose CPUs with -C or -a" ]]
 	run -125 pfm record -p 99999999
 	[[ $output == *"choose CPUs, with -C or -a" ]]
 }

@@ -236,7 +236,7 @@ has_shown() {
 	PROGRAMS=()
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 	run -125 pfm top -p "$PID"
-	[[ $output == *"no process has number"* ]]
+	[[ $output == *"there is no process"* ]]
 	no_contexts
 }
 

@@ -299,8 +299,8 @@ const struct pfm_command cmd_list = {
 	.summary = "list the events and groups that this PMU counts",
 	.usage = "Usage: pfm list [-v] [--type=TYPE] [-m DIR] [WORD]\n"
 		 "List the events that the PMU of a mount counts: name, code, and the PMDs that\n"
-		 "can count it. Groups of events with metrics follow. With WORD, list only what "
-		 "has\nWORD in its name or description.\nSOURCE:: or SOURCE::WORD lists an event "
+		 "can count it. Groups of events with metrics follow. With WORD, list only those\n"
+		 "with WORD in their name or description.\nSOURCE:: or SOURCE::WORD lists an event "
 		 "file, or a PMU of libpfm4.\n",
 	.options = list_options_rows,
 	.notes = "pfm-events(5) explains names.\n",
