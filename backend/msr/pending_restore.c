@@ -323,10 +323,18 @@ int pending_restore_add_foreign(
 static int pending_transfer_cpu(
 	struct msr_backend *mb, const struct pending_restore *p, struct journal *j, struct err *e)
 {
-	for (unsigned i = 0; i < p->type->regs.n; i++)
-		if (p->reservations[i].mask &&
-			reserve_log_to(j, mb, p->type, p->cpu, i, &p->reservations[i], true, e) < 0)
+	for (unsigned i = 0; i < p->type->regs.n; i++) {
+		struct journal_entry entry = {
+			.cpu = p->cpu,
+			.addr = p->type->regs.reg[i].addr,
+			.orig = p->reservations[i].orig,
+			.mask = p->reservations[i].mask,
+			.unrestored = true,
+		};
+
+		if (entry.mask && reserve_put(j, mb, i, &entry, e) < 0)
 			return -e->no;
+	}
 	return 0;
 }
 

@@ -16,26 +16,24 @@ static unsigned reserve_row(const struct backend_cpu *c, const struct msr_reg *r
 	return (unsigned)(reg - c->regs->reg);
 }
 
-int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,
-	unsigned cpu, unsigned row, const struct reservation *r, bool unrestored, struct err *e)
+int reserve_put(struct journal *j, const struct msr_backend *mb, unsigned row,
+	const struct journal_entry *entry, struct err *e)
 {
-	struct journal_entry entry = {
-		.cpu = cpu,
-		.addr = type->regs.reg[row].addr,
-		.orig = r->orig,
-		.mask = r->mask,
-		.unrestored = unrestored,
-	};
-
-	return journal_put(j, mb->nforeign + cpu * mb->types.rows + row, &entry, e);
+	return journal_put(j, mb->nforeign + entry->cpu * mb->types.rows + row, entry, e);
 }
 
 int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
 	struct err *e)
 {
-	if (!c->mb->journal)
-		return 0;
-	return reserve_log_to(c->mb->journal, c->mb, c->type, c->cpu, row, r, unrestored, e);
+	struct journal_entry entry = {
+		.cpu = c->cpu,
+		.addr = c->type->regs.reg[row].addr,
+		.orig = r->orig,
+		.mask = r->mask,
+		.unrestored = unrestored,
+	};
+
+	return c->mb->journal ? reserve_put(c->mb->journal, c->mb, row, &entry, e) : 0;
 }
 
 /* Ends a change to a reservation: a shared register without reserved bits becomes available to

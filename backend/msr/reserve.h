@@ -12,9 +12,9 @@
 #include "perfmonfs/backend.h"
 
 struct journal;
+struct journal_entry;
 struct msr_backend;
 struct msr_reg;
-struct msr_type;
 
 struct reservation {
 	uint64_t orig; /* Original value of the bits under mask; 0 elsewhere. */
@@ -40,12 +40,11 @@ int reserve_release_all(struct backend_cpu *c, struct err *e);
 /* Reports a register that could not be restored, on stderr and to syslog. */
 void reserve_report(const struct err *e);
 
-/*
- * Writes the record of row @row of a CPU into @j. @unrestored: restoring it was tried.
- * reserve_log() writes it into the backend's journal, if there is one.
- */
-int reserve_log_to(struct journal *j, const struct msr_backend *mb, const struct msr_type *type,
-	unsigned cpu, unsigned row, const struct reservation *r, bool unrestored, struct err *e);
+/* Writes @entry, which describes row @row of its CPU, into @j. */
+int reserve_put(struct journal *j, const struct msr_backend *mb, unsigned row,
+	const struct journal_entry *entry, struct err *e);
+/* Writes the record of row @row of the CPU into the backend's journal, if there is one.
+ * @unrestored: restoring it was tried. */
 int reserve_log(struct backend_cpu *c, unsigned row, const struct reservation *r, bool unrestored,
 	struct err *e);
 

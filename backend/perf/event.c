@@ -416,8 +416,8 @@ int perf_group_resume(struct perf_target t, int leader, struct err *e)
 	return 0;
 }
 
-int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
-	uint64_t sel, const struct perf_sampling *sampling, struct err *e)
+int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e)
 {
 	struct perf_event_attr attr;
 	int rc = perf_make_attr(src, sel, &attr, e);
@@ -426,7 +426,7 @@ int perf_member_new(const struct perf_sources *src, struct perf_target t, int le
 
 	attr.disabled = 0;
 	attr.pinned = 0;
-	attr.inherit = inherit;
+	attr.inherit = t.inherit;
 	return rc < 0 ? rc : perf_open_grouped(&attr, t, leader, e);
 }
 

@@ -31,8 +31,9 @@
 
 /* The target of events: a thread on all CPUs, or everything that a CPU runs. */
 struct perf_target {
-	pid_t tid; /* -1: a CPU. */
-	int cpu;   /* -1: a thread. */
+	pid_t tid;    /* -1: a CPU. */
+	int cpu;      /* -1: a thread. */
+	bool inherit; /* What the thread creates is counted, too. */
 };
 
 static inline struct perf_target perf_on_thread(pid_t tid)
@@ -74,8 +75,8 @@ bool perfsel_nothing(uint64_t sel);
 /* Whether @sel selects a hardware event. */
 bool perfsel_takes_counter(uint64_t sel);
 
-/* Whether @sel selects a clock at user level. The kernel filters the clock's interrupts by level, but
- * not its count. */
+/* Whether @sel selects a clock at user level. The kernel filters the clock's interrupts by level,
+ * but not its count. */
 bool perfsel_user_clock(uint64_t sel);
 
 /* How an event interrupts: after every @period events; 0: never. */
@@ -95,10 +96,9 @@ int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct
  * has ended, or executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);
 /* Opens the event that @sel selects in the group of @leader, on @t. It counts while the leader is
- * enabled, and is inherited if the leader is. Also fails with EINVAL if the leader belongs to
- * another thread. */
-int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, bool inherit,
-	uint64_t sel, const struct perf_sampling *sampling, struct err *e);
+ * enabled. Also fails with EINVAL if the leader belongs to another thread. */
+int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, uint64_t sel,
+	const struct perf_sampling *sampling, struct err *e);
 
 /* Makes the kernel remove the group of @leader from @t and add it again with all its members, at
  * one moment. Since Linux 6.13, a new member whose PMU is not the leader's does not count before

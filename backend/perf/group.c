@@ -22,7 +22,10 @@ uint64_t group_clock(void)
 
 static struct perf_target group_target(const struct perf_group *g)
 {
-	return g->tid ? perf_on_thread(atomic_load(g->tid)) : perf_on_cpu(g->cpu);
+	struct perf_target t = g->tid ? perf_on_thread(atomic_load(g->tid)) : perf_on_cpu(g->cpu);
+
+	t.inherit = group_is_inherited(g);
+	return t;
 }
 
 int group_explain_lost(int no, struct err *e)
@@ -98,8 +101,7 @@ int group_resume(const struct perf_group *g, struct err *e)
 }
 
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
-	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
-	struct err *e)
+	const struct perf_sampling *sampling, uint64_t *id, struct err *e)
 {
 	int fd;
 
@@ -107,9 +109,7 @@ int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel
 		return err_set(e, EBUSY,
 			"events cannot be added to an inherited context once it was started: "
 			"unload, write the PMC, and load again");
-	atomic_fetch_add_explicit(&stats->writes, 1, memory_order_relaxed);
-	fd = perf_member_new(
-		src, group_target(g), g->leader, group_is_inherited(g), sel, sampling, e);
+	fd = perf_member_new(src, group_target(g), g->leader, sel, sampling, e);
 	if (fd < 0)
 		return group_refused(g, sel, fd, e);
 	g->current = false;

@@ -92,8 +92,7 @@ bool group_is_inherited(const struct perf_group *g);
 /* Opens a member, which counts while the group runs: see perf_member_new(). @id: see
  * group_count(). EBUSY: other threads have inherited the group without it. */
 int group_add(struct perf_group *g, const struct perf_sources *src, uint64_t sel,
-	const struct perf_sampling *sampling, struct backend_stats *stats, uint64_t *id,
-	struct err *e);
+	const struct perf_sampling *sampling, uint64_t *id, struct err *e);
 
 /* Makes a member that was opened while the group runs count from now on: see
  * perf_group_resume(). */

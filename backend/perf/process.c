@@ -106,10 +106,11 @@ static int process_open_members(const struct perf_process *p, const struct perf_
 	struct process_thread *t, struct err *e)
 {
 	static const struct perf_sampling none;
+	struct perf_target target = perf_on_thread(t->tid);
 
+	target.inherit = true;
 	while (t->n < p->nmembers) {
-		int fd = perf_member_new(src, perf_on_thread(t->tid), t->leader, true,
-			p->member[t->n].sel, &none, e);
+		int fd = perf_member_new(src, target, t->leader, p->member[t->n].sel, &none, e);
 
 		if (fd < 0)
 			return fd;

@@ -52,7 +52,8 @@ static int slot_member_open(
 		return slot_member_unpark(pc, &m, s, e);
 	s->enabled = pc->group->reading.enabled;
 	begun = group_clock();
-	fd = group_add(pc->group, &pc->src, sel, &sampling, pc->stats, &s->id, e);
+	slot_count_access(&pc->stats->writes);
+	fd = group_add(pc->group, &pc->src, sel, &sampling, &s->id, e);
 	if (pc->group->running)
 		s->waited = group_clock() - begun;
 	return fd;
