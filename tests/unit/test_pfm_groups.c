@@ -141,8 +141,8 @@ TEST(group_file_refused)
 	refused("group\n", "f.group:1");
 	refused("group g\nevent\n", "f.group:2");
 	refused("group g\nevent a =\n", "f.group:2");
-	refused("group g\nevent a\nevent a = b\n", "taken");
-	refused("group g\nevent seconds\n", "taken");
+	refused("group g\nevent a\nevent a = b\n", "already used");
+	refused("group g\nevent seconds\n", "already used");
 	refused("group g\nmetric m\n", "formula");
 	refused("group g\nmetric m [] = 1\n", "UNIT");
 	refused("group g\nmetric m x = 1\n", "UNIT");

@@ -43,7 +43,7 @@ static int group_parse_event(struct group *g, struct slice line, struct err *e)
 	if (g->nevents == EVENT_MAX)
 		return err_set(e, EINVAL, "more than %d events in a group", EVENT_MAX);
 	if (group_label_index(g, label) >= 0 || slice_is(label, "seconds"))
-		return err_set(e, EINVAL, "the name %.*s is used twice", SLICE_ARG(label));
+		return err_set(e, EINVAL, "the name %.*s is already used", SLICE_ARG(label));
 	rc = group_copy(label, "a name", event->label, sizeof(event->label), e);
 	if (rc == 0)
 		rc = group_copy(text, "an event", event->text, sizeof(event->text), e);
