@@ -56,7 +56,7 @@ assert [r["type"] for r in rows] == ["core", "core", "atom", "atom"], rows' <<<"
 	run -125 bounded pfm encode -m "$MNT" slots
 	[[ $output == *"no counter common to all CPU types"* ]]
 	run -125 bounded pfm encode -m "$MNT" --type=gpu slots
-	[[ $output == *"there are core, atom"* ]]
+	[[ $output == *"the types are core, atom"* ]]
 	run -0 bounded pfm decode -m "$MNT" pmc16=0x3000
 	is $'cpu_core: slots\n  user and kernel level, PMD 19'
 	run -0 bounded pfm decode -m "$MNT" --type=atom 0x4300c0
@@ -149,7 +149,7 @@ print([(r["comparison"], r.get("mean_a"), r.get("mean_b")) for r in rows][:2], l
 	run -125 bounded pfm encode -m "$MNT" cycles,instructions
 	[[ $output == *"with spaces"* ]]
 	run -125 bounded pfm record -m "$MNT" -a -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
-	[[ $output == *"so that threads and all CPUs together cannot"* ]]
+	[[ $output == *"so threads and all CPUs together cannot"* ]]
 	run -125 counted -C 9
 	[[ $output == *"there is no CPU 9"* ]]
 }
@@ -198,7 +198,7 @@ counts_sleep() {
 	run -125 counts_sleep slots
 	[[ $output == *"threads on CPUs of one type with cpu_core/EVENT/" ]]
 	run -125 bounded pfm record -m "$MNT" -t "$SLEEP" -o "$BATS_TEST_TMPDIR/data" -e cpu_core/cycles/ -- true
-	[[ $output == *"counts the types apart" ]]
+	[[ $output == *"counts each type separately" ]]
 	# A command is stopped before it begins, and followed.
 	run bounded pfm stat -m "$MNT" --allow-lost -j -o "$BATS_TEST_TMPDIR/rows" -e cpu_core/BOTH/u -- true
 	[ "$status" = 0 ]

@@ -181,7 +181,7 @@ on_packages() {
 	[[ $output == *EBUSY* ]]
 	rm "$BATS_TEST_TMPDIR/cpus/cpu1/topology/physical_package_id"
 	memory 125 -C 0-1 -e umc_cas_cmd.rd
-	[[ $output == *"package of CPU 1"*-C* ]]
+	[[ $output == *"which package CPU 1"*-C* ]]
 	memory 0 -C 1 -e umc_cas_cmd.rd
 }
 

@@ -129,13 +129,13 @@ mistakes() {
 		stat -t 999999                       | there is no thread 999999: ps -eL
 		record -p 999999                     | there is no process 999999: ps -e
 		record -e page-faults,cs true        | one event -e page-faults
-		stat -g nothing true                 | no group 'nothing': those of this PMU: default
+		stat -g nothing true                 | no group 'nothing': this PMU has default
 		stat -g memory -a -- true            | group memory: groups of this PMU: default
 	END
 	run -127 bounded pfm stat report
 	[[ $output == *"pfm stat -j -o FILE COMMAND"* ]]
 	run -127 bounded pfm stat $'\xe2\x80\x93e' page-faults true
-	[[ $output == *"is it an option?"* ]]
+	[[ $output == *"its dash is not the character"* ]]
 }
 
 @test "the kernel's events of both levels, for users of user level: the setting, and another event" {
@@ -164,7 +164,7 @@ mistakes() {
 	run -0 --separate-stderr with_mounts "$MNT" pfm stat -C 0 -o /dev/null -- true
 	[[ $stderr == "pfm stat: $MNT simulates a PMU"*unmount*--mount ]]
 	run -125 --separate-stderr with_mounts "$MNT" pfm stat -j -C 0 -- true
-	[[ $stderr == "pfm stat: $MNT simulates a PMU: umount"*--mount ]]
+	[[ $stderr == "pfm stat: $MNT simulates a PMU: unmount it"*--mount ]]
 }
 
 # What pfm says of the private daemon stays away from rows for programs.
