@@ -340,10 +340,10 @@ offered() {
 		[[ $output == *": there is no CPU 99999999: see "* ]]
 		# shellcheck disable=SC2086
 		run -125 pfm $command -m "$MNT" -p 99999999
-		[[ $output == *"there is no process 99999999: "*" ps -e"* ]]
+		[[ $output == *"there is no process 99999999: "*"ps -e"* ]]
 		# shellcheck disable=SC2086
 		run -125 pfm $command -m "$MNT" -t 99999999
-		[[ $output == *"there is no thread 99999999: "*" ps -e"* ]]
+		[[ $output == *"there is no thread 99999999: "*"ps -e"* ]]
 		# shellcheck disable=SC2086
 		run -125 pfm $command -m "$MNT" -p ls
 		[[ $output == *": -p ls: give numbers, like -p 4711,4712" ]]

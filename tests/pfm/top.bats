@@ -97,7 +97,7 @@ loaded() {
 	# It is not told what contexts of others count.
 	run -0 bounded setpriv --reuid=65534 --clear-groups "$BUILD/tools/pfm/pfm" top -B context -n 1 -I 100
 	[ "${#lines[@]}" = 4 ]
-	[[ ${lines[1]} =~ \ a\ +root\ +CPU\ 1\ +-\ its\ owner\ and\ root\ may\ read\ it$ ]]
+	[[ ${lines[1]} =~ \ a\ +root\ +CPU\ 1\ +-\ only\ its\ owner\ and\ root\ can\ read\ it$ ]]
 	for words in "-e cycles" "-g default" "-s id" "-C 1" "-a" "-p 1"; do
 		# shellcheck disable=SC2086
 		run -125 pfm top -B context $words
