@@ -72,8 +72,8 @@ static void check_samples(const struct recording *r)
 
 	for (size_t i = 0; i < r->nsamples; i++) {
 		weight += r->samples[i].weight;
-		for (uint32_t n = 0; n < r->samples[i].nframes; n++)
-			CHECK(r->samples[i].frames[n].at);
+		CHECK(recording_stack(r, r->samples[i].stack).n);
+		CHECK(recording_first(r, &r->samples[i]));
 	}
 	CHECK(weight == r->weight);
 }

@@ -209,8 +209,33 @@ TEST(time_orders_records)
 	map(5, 10, 0x1000, 0x1000, "/a");
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].frames[0].at), "a");
-	assert_string_equal(location_object(r.samples[1].frames[0].at), "b");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[0])), "a");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[1])), "b");
+	recording_close(&r);
+}
+
+/* Samples with the same addresses have the same stack, and each has its thread's name. */
+TEST(stacks_are_kept_once)
+{
+	enum { SAMPLES = 5000 };
+
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x100000, "/a");
+	for (uint64_t i = 0; i < SAMPLES; i++)
+		sample(2 + i, 10, 0x1000 + i % 1000, 1);
+	comm(SAMPLES + 2, 10, "other", false);
+	sample(SAMPLES + 3, 10, 0x1001, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nsamples, SAMPLES + 1);
+	assert_true(r.ended);
+	assert_int_equal(r.stacks.index.n, 1000);
+	assert_string_equal(recording_thread(&r, &r.samples[SAMPLES - 1])->comm, "prog");
+	assert_string_equal(recording_thread(&r, &r.samples[SAMPLES])->comm, "other");
+	assert_ptr_equal(
+		recording_first(&r, &r.samples[1]), recording_first(&r, &r.samples[SAMPLES]));
+	assert_int_equal(recording_first(&r, &r.samples[SAMPLES])->offset, 1);
 	recording_close(&r);
 }
 
@@ -223,8 +248,8 @@ TEST(exec_ends_mappings)
 	sample(3, 10, 0x1100, 1);
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].frames[0].at), "[unknown]");
-	assert_string_equal(r.samples[0].comm, "new");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[0])), "[unknown]");
+	assert_string_equal(recording_thread(&r, &r.samples[0])->comm, "new");
 	recording_close(&r);
 }
 
@@ -241,8 +266,8 @@ TEST(forked_process)
 	sample(3, 11, 0x1100, 1);
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_string_equal(location_object(r.samples[0].frames[0].at), "[unknown]");
-	assert_string_equal(location_object(r.samples[1].frames[0].at), "a");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[0])), "[unknown]");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[1])), "a");
 	recording_close(&r);
 }
 
@@ -459,9 +484,9 @@ TEST(stored_names)
 	assert_contains(out, "outer a.c:9;inner a.c:7_[i] 4\n");
 	recording_close(&r);
 	open_recording(RECORDING_SYMBOLS);
-	assert_string_equal(r.samples[0].frames[0].at->function, "outer");
-	assert_int_equal(r.samples[0].frames[0].at->function_offset, 16);
-	assert_int_equal(r.samples[0].frames[0].at->line.line, 7);
+	assert_string_equal(recording_first(&r, &r.samples[0])->function, "outer");
+	assert_int_equal(recording_first(&r, &r.samples[0])->function_offset, 16);
+	assert_int_equal(recording_first(&r, &r.samples[0])->line.line, 7);
 	recording_close(&r);
 	open_recording(RECORDING_ADDRESSES);
 	written(write_flat, out, sizeof(out));
@@ -478,9 +503,9 @@ TEST(stored_names_of_made_code)
 	sample(5, 10, 0x5000, 1);
 	end();
 	open_recording(RECORDING_DEFAULT);
-	assert_null(r.samples[0].frames[0].at->function);
-	assert_string_equal(r.samples[1].frames[0].at->function, "jit");
-	assert_string_equal(location_object(r.samples[1].frames[0].at), "perf-10.map");
+	assert_null(recording_first(&r, &r.samples[0])->function);
+	assert_string_equal(recording_first(&r, &r.samples[1])->function, "jit");
+	assert_string_equal(location_object(recording_first(&r, &r.samples[1])), "perf-10.map");
 	recording_close(&r);
 }
 
@@ -900,7 +925,7 @@ TEST(earlier_address)
 	end();
 	open_recording(RECORDING_ADDRESSES);
 	assert_int_equal(r.nsamples, 1);
-	assert_int_equal(r.samples[0].frames[0].ip, 0);
+	assert_int_equal(recording_first(&r, &r.samples[0])->ip, 0);
 	recording_close(&r);
 }
 
@@ -1048,11 +1073,13 @@ TEST(function_names)
 		skip();
 	write_own(0, false);
 	open_recording(RECORDING_DEFAULT);
-	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
-	assert_int_equal(r.samples[0].frames[0].at->function_offset, 0);
+	assert_string_equal(
+		location_name(recording_first(&r, &r.samples[0]), room), "a_known_function");
+	assert_int_equal(recording_first(&r, &r.samples[0])->function_offset, 0);
 	assert_ptr_equal(&a_labelled_function, __start_labelled);
-	assert_string_equal(location_name(r.samples[2].frames[0].at, room), "a_labelled_function");
-	assert_int_equal(r.samples[2].frames[0].at->function_offset, 0);
+	assert_string_equal(
+		location_name(recording_first(&r, &r.samples[2]), room), "a_labelled_function");
+	assert_int_equal(recording_first(&r, &r.samples[2])->function_offset, 0);
 	recording_close(&r);
 }
 
@@ -1117,11 +1144,12 @@ TEST(demangled_functions)
 		skip();
 	write_own(0, false);
 	open_recording(RECORDING_DEFAULT);
-	assert_string_equal(location_name(r.samples[1].frames[0].at, room),
+	assert_string_equal(location_name(recording_first(&r, &r.samples[1]), room),
 		demangle_supported ? "a::function()" : "_ZN1a8functionEv");
 	recording_close(&r);
 	open_recording(RECORDING_SYMBOLS);
-	assert_string_equal(location_name(r.samples[1].frames[0].at, room), "_ZN1a8functionEv");
+	assert_string_equal(
+		location_name(recording_first(&r, &r.samples[1]), room), "_ZN1a8functionEv");
 	recording_close(&r);
 }
 
@@ -1132,8 +1160,8 @@ TEST(another_build_has_no_names)
 		skip();
 	write_own(1, false);
 	open_recording(RECORDING_DEFAULT);
-	if (r.image.nobjects && r.samples[0].frames[0].at->in->id_size) {
-		assert_null(r.samples[0].frames[0].at->function);
+	if (r.image.nobjects && recording_first(&r, &r.samples[0])->in->id_size) {
+		assert_null(recording_first(&r, &r.samples[0])->function);
 		assert_contains(r.notes.p, "build ID");
 	}
 	recording_close(&r);
@@ -1148,11 +1176,12 @@ TEST(another_file_has_no_names)
 		skip();
 	write_own(0, true);
 	open_recording(RECORDING_DEFAULT);
-	assert_string_equal(location_name(r.samples[0].frames[0].at, room), "a_known_function");
+	assert_string_equal(
+		location_name(recording_first(&r, &r.samples[0]), room), "a_known_function");
 	recording_close(&r);
 	write_own(1, true);
 	open_recording(RECORDING_DEFAULT);
-	assert_null(r.samples[0].frames[0].at->function);
+	assert_null(recording_first(&r, &r.samples[0])->function);
 	assert_contains(r.notes.p, "another file");
 	recording_close(&r);
 }

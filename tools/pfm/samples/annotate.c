@@ -41,15 +41,13 @@ struct annotation {
 	uint64_t weight;  /* of the function, with what is inlined into it */
 	uint64_t unknown; /* the part of it that has no line */
 	FILE *out;
-	double all; /* overflows of the recording */
+	double all;     /* overflows of the recording */
+	uint64_t *self; /* overflows at each location, by number */
 };
 
-/* The function itself, or the function into which it is inlined. NULL: the sample is in neither. */
-static const struct location *annotate_match(
-	const struct annotation *a, const struct recorded_sample *s)
+/* The function itself, or the function into which @at is inlined. NULL: @at is in neither. */
+static const struct location *annotate_match(const struct annotation *a, const struct location *at)
 {
-	const struct location *at = s->frames[0].at;
-
 	while (at && !(at->function && strcmp(at->function, a->function) == 0))
 		at = at->into;
 	return at;
@@ -100,52 +98,53 @@ static int annotate_add_line(struct annotated_file *f, unsigned line, uint64_t w
 	return 0;
 }
 
-static int annotate_add(struct annotation *a, const struct recorded_sample *s)
+/* Adds the weight of a sampled location. */
+static int annotate_add(struct annotation *a, const struct location *sampled, uint64_t weight)
 {
-	const struct location *at = annotate_match(a, s);
+	const struct location *at = annotate_match(a, sampled);
 	struct annotated_file *f;
 
 	if (!at)
 		return 0;
-	a->weight += s->weight;
+	a->weight += weight;
 	if (!at->line.file) {
-		a->unknown += s->weight;
+		a->unknown += weight;
 		return 0;
 	}
 	f = annotate_file(a, &at->line);
-	return f ? annotate_add_line(f, at->line.line, s->weight) : -ENOMEM;
+	return f ? annotate_add_line(f, at->line.line, weight) : -ENOMEM;
 }
 
 /* --- The function with the largest share */
 
 static int annotate_compare_functions(const void *a, const void *b)
 {
-	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
-	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
+	const struct location *x = *(const struct location *const *)a;
+	const struct location *y = *(const struct location *const *)b;
 
-	return strcmp(x->frames[0].at->function, y->frames[0].at->function);
+	return strcmp(x->function, y->function);
 }
 
 /* Chooses among the functions whose lines are known. */
 static int annotate_choose(struct annotation *a, const struct recording *r, struct err *e)
 {
-	CLEANUP_FREE const struct recorded_sample **all = calloc(r->nsamples + 1, sizeof(*all));
+	CLEANUP_FREE const struct location **all = calloc(r->nlocations + 1UL, sizeof(*all));
 	uint64_t sum = 0, most = 0;
 	size_t n = 0;
 
 	if (!all)
 		return err_set(e, ENOMEM, "no memory for the profile");
-	for (size_t i = 0; i < r->nsamples; i++)
-		if (r->samples[i].frames[0].at->function && r->samples[i].frames[0].at->line.file)
-			all[n++] = &r->samples[i];
+	for (uint32_t i = 0; i < r->nlocations; i++)
+		if (a->self[i] && r->by_number[i]->function && r->by_number[i]->line.file)
+			all[n++] = r->by_number[i];
 	qsort(all, n, sizeof(*all), annotate_compare_functions);
 	for (size_t i = 0; i < n; i++) {
-		sum += all[i]->weight;
+		sum += a->self[all[i]->number];
 		if (i + 1 < n && annotate_compare_functions(&all[i], &all[i + 1]) == 0)
 			continue;
 		if (sum > most) {
 			most = sum;
-			a->function = all[i]->frames[0].at->function;
+			a->function = all[i]->function;
 		}
 		sum = 0;
 	}
@@ -291,12 +290,13 @@ static void annotate_free(struct annotation *a)
 		free(a->files[i].lines);
 	}
 	free(a->files);
+	free(a->self);
 }
 
 static int annotate_fill(struct annotation *a, const struct recording *r, struct err *e)
 {
-	for (size_t i = 0; i < r->nsamples; i++)
-		if (annotate_add(a, &r->samples[i]) < 0)
+	for (uint32_t i = 0; i < r->nlocations; i++)
+		if (a->self[i] && annotate_add(a, r->by_number[i], a->self[i]) < 0)
 			return err_set(e, ENOMEM, "no memory for the profile");
 	if (!a->weight)
 		return err_set(e, ENOENT,
@@ -315,8 +315,12 @@ int annotate_write(const struct recording *r, const char *function, FILE *out, s
 {
 	struct annotation a = {
 		.function = function, .out = out, .all = r->weight ? (double)r->weight : 1};
-	int rc = function ? 0 : annotate_choose(&a, r, e);
+	int rc;
 
+	a.self = recording_self(r);
+	if (!a.self)
+		return err_set(e, ENOMEM, "no memory for the profile");
+	rc = function ? 0 : annotate_choose(&a, r, e);
 	if (rc == 0)
 		rc = annotate_fill(&a, r, e);
 	if (rc == 0)

@@ -26,6 +26,11 @@ struct firefox {
 	struct pairs resources; /* object, - */
 	struct pairs files;     /* name of a source file, - */
 	struct pairs stacks;    /* caller's row + 1 or 0, frame */
+	struct firefox_stack {
+		size_t thread; /* the last thread that had it, from 1 on */
+		int row;       /* in its table */
+	} * known;             /* by the recording's numbers */
+	size_t thread;         /* the number of this one */
 	bool failed;
 };
 
@@ -67,18 +72,31 @@ static int firefox_function(struct firefox *f, const struct location *p)
 		p->object ? p->object->number + 1 : 0, p);
 }
 
+/* Adds a location, and the functions into which it is inlined. @caller and the result are rows + 1.
+ */
+static uint64_t firefox_step(struct firefox *f, const struct location *p, uint64_t caller)
+{
+	int frame;
+
+	if (p->into)
+		caller = firefox_step(f, p->into, caller);
+	frame = firefox_number(f, &f->frames, p->number, 0, p);
+	firefox_function(f, p);
+	return (uint64_t)firefox_number(f, &f->stacks, caller, (uint64_t)frame, p) + 1;
+}
+
 static int firefox_stack(struct firefox *f, const struct recorded_sample *s)
 {
+	const struct recorded_stack stack = recording_stack(f->r, s->stack);
+	struct firefox_stack *known = &f->known[s->stack];
 	uint64_t caller = 0;
 
-	for (uint32_t i = s->nframes; i-- > 0;) {
-		const struct location *p = s->frames[i].at;
-		int frame = firefox_number(f, &f->frames, p->number, 0, p);
-
-		firefox_function(f, p);
-		caller = (uint64_t)firefox_number(f, &f->stacks, caller, (uint64_t)frame, p) + 1;
-	}
-	return (int)caller - 1;
+	if (known->thread == f->thread)
+		return known->row;
+	for (uint32_t i = stack.n; i-- > 0;)
+		caller = firefox_step(f, f->r->by_number[stack.locations[i]], caller);
+	*known = (struct firefox_stack){f->thread, (int)caller - 1};
+	return known->row;
 }
 
 /* --- Values of a column, in a row of a table */
@@ -274,7 +292,7 @@ static void firefox_column(
 	text_printf(&f->out, ",\"%s\":[", c->name);
 	for (unsigned i = 0; i < rows->n; i++) {
 		text_printf(&f->out, i ? "," : "");
-		c->value(f, rows->list[i]);
+		c->value(f, &rows->list[i]);
 	}
 	text_printf(&f->out, "]");
 }
@@ -296,15 +314,15 @@ static void firefox_strings(struct firefox *f)
 	text_printf(&f->out, "\"stringArray\":[");
 	for (unsigned i = 0; i < f->functions.n; i++) {
 		text_printf(&f->out, i ? "," : "");
-		json_string(&f->out, location_function(f->functions.list[i]->what, room));
+		json_string(&f->out, location_function(f->functions.list[i].what, room));
 	}
 	for (unsigned i = 0; i < f->resources.n; i++) {
 		text_printf(&f->out, i || f->functions.n ? "," : "");
-		json_string(&f->out, ((const struct object *)f->resources.list[i]->what)->path);
+		json_string(&f->out, ((const struct object *)f->resources.list[i].what)->path);
 	}
 	for (unsigned i = 0; i < f->files.n; i++) {
 		text_printf(&f->out, i || f->functions.n || f->resources.n ? "," : "");
-		json_string(&f->out, f->files.list[i]->what);
+		json_string(&f->out, f->files.list[i].what);
 	}
 	text_printf(&f->out, "],");
 }
@@ -340,7 +358,7 @@ static void firefox_id(struct firefox *f, const char *key, uint32_t number, unsi
 }
 
 static void firefox_thread_names(
-	struct firefox *f, const struct recorded_sample *first, const struct recorded_sample *last)
+	struct firefox *f, const struct recorded_sample *first, const struct recorded_thread *last)
 {
 	text_printf(&f->out, "\"name\":");
 	json_string(&f->out, last->comm ? last->comm : "[unknown]");
@@ -359,16 +377,15 @@ static void firefox_thread_names(
 static void firefox_thread(struct firefox *f, const struct recorded_sample **s, size_t n)
 {
 	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
-		f->failed = f->failed || pairs_init(firefox_rows(f, &firefox_tables[i])) < 0;
-	f->failed = f->failed || pairs_init(&f->files) < 0;
+		pairs_init(firefox_rows(f, &firefox_tables[i]));
+	pairs_init(&f->files);
+	f->thread++;
 	text_printf(&f->out, "{");
-	if (!f->failed) {
-		firefox_thread_names(f, s[0], s[n - 1]);
-		firefox_samples(f, s, n);
-		for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
-			firefox_table(f, &firefox_tables[i]);
-		firefox_strings(f);
-	}
+	firefox_thread_names(f, s[0], recording_thread(f->r, s[n - 1]));
+	firefox_samples(f, s, n);
+	for (unsigned i = 0; i < FIREFOX_LENGTH(firefox_tables); i++)
+		firefox_table(f, &firefox_tables[i]);
+	firefox_strings(f);
 	text_printf(&f->out,
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[]"
 		","
@@ -379,10 +396,24 @@ static void firefox_thread(struct firefox *f, const struct recorded_sample **s, 
 	pairs_free(&f->files);
 }
 
-static bool firefox_same_thread(const struct recorded_sample *a, const struct recorded_sample *b)
+/* Orders threads, but not their names. */
+static int firefox_compare_threads(const struct recorded_thread *x, const struct recorded_thread *y)
 {
-	return a->tid == b->tid && a->pid == b->pid && a->life == b->life &&
-	       a->thread_life == b->thread_life;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->life != y->life)
+		return x->life < y->life ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->thread_life != y->thread_life)
+		return x->thread_life < y->thread_life ? -1 : 1;
+	return 0;
+}
+
+static bool firefox_same_thread(
+	const struct firefox *f, const struct recorded_sample *a, const struct recorded_sample *b)
+{
+	return firefox_compare_threads(recording_thread(f->r, a), recording_thread(f->r, b)) == 0;
 }
 
 static void firefox_threads(struct firefox *f)
@@ -390,7 +421,8 @@ static void firefox_threads(struct firefox *f)
 	size_t n = f->r->nsamples;
 
 	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && firefox_same_thread(f->samples[i], f->samples[end]);)
+		for (end = i + 1;
+			end < n && firefox_same_thread(f, f->samples[i], f->samples[end]);)
 			end++;
 		text_printf(&f->out, i ? ",\n" : "");
 		firefox_thread(f, f->samples + i, end - i);
@@ -446,36 +478,33 @@ static void firefox_build(struct firefox *f)
 	text_printf(&f->out, "]}\n");
 }
 
-static int firefox_compare(const void *a, const void *b)
+static int firefox_compare(const void *a, const void *b, void *of)
 {
 	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
 	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
+	int order = firefox_compare_threads(recording_thread(of, x), recording_thread(of, y));
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->life != y->life)
-		return x->life < y->life ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->thread_life != y->thread_life)
-		return x->thread_life < y->thread_life ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order ? order : x < y ? -1 : x > y;
 }
 
 int firefox_write(const struct recording *r, FILE *out, struct err *e)
 {
-	struct firefox f = {.r = r, .samples = calloc(r->nsamples + 1, sizeof(*f.samples))};
+	struct firefox f = {.r = r,
+		.samples = calloc(r->nsamples + 1, sizeof(*f.samples)),
+		.known = calloc(r->stacks.index.n + 1UL, sizeof(*f.known))};
 
-	f.failed = !f.samples;
+	f.failed = !f.samples || !f.known;
 	if (!f.failed) {
 		for (size_t i = 0; i < r->nsamples; i++)
 			f.samples[i] = &r->samples[i];
-		qsort(f.samples, r->nsamples, sizeof(*f.samples), firefox_compare);
+		qsort_r(f.samples, r->nsamples, sizeof(*f.samples), firefox_compare,
+			(void *)(uintptr_t)r);
 		firefox_build(&f);
 	}
 	f.failed = f.failed || !text_ok(&f.out);
 	if (!f.failed)
 		fwrite(f.out.p, 1, f.out.n, out);
+	free(f.known);
 	free(f.samples);
 	text_free(&f.out);
 	return f.failed ? err_set(e, ENOMEM, "no memory for the profile") : 0;

@@ -122,13 +122,13 @@ static void flame_write_text(const char *s, size_t n, FILE *out)
 
 /* Writes a colour by the name, warm, or cool for the kernel. It is the same in each graph, so that
  * graphs can be compared. */
-static void flame_write_colour(const struct stack_node *s, FILE *out)
+static void flame_write_colour(const struct stack_name *k, FILE *out)
 {
-	uint64_t h = hash_string(s->name) * 0x9e3779b97f4a7c15ULL >> 32;
+	uint64_t h = hash_string(k->name) * 0x9e3779b97f4a7c15ULL >> 32;
 
-	if (!s->parent || !s->object)
+	if (!k->object)
 		fprintf(out, "#d8d8c8");
-	else if (s->kernel)
+	else if (k->kernel)
 		fprintf(out, "#%02x%02x%02x", (unsigned)(110 + h % 40),
 			(unsigned)(150 + h / 40 % 60), (unsigned)(210 + h / 2400 % 40));
 	else
@@ -153,7 +153,10 @@ struct flame {
 	uint64_t total;   /* 1 or more */
 	unsigned depth;   /* depth of the deepest frame shown */
 	double narrowest; /* px: narrower frames are left out */
+	struct stacks st;
 };
+
+static const struct stack_name flame_all = {.name = (char[]){"all"}};
 
 static bool flame_is_shown(const struct flame *fl, const struct stack_node *s)
 {
@@ -164,7 +167,8 @@ static unsigned flame_depth(const struct flame *fl, const struct stack_node *s)
 {
 	unsigned deepest = 0;
 
-	for (const struct stack_node *c = s->child; c; c = c->next) {
+	for (uint32_t i = s->child; i; i = fl->st.nodes[i].next) {
+		const struct stack_node *c = &fl->st.nodes[i];
 		unsigned depth = flame_is_shown(fl, c) ? 1 + flame_depth(fl, c) : 0;
 
 		deepest = depth > deepest ? depth : deepest;
@@ -178,21 +182,22 @@ static void flame_write_frame(
 	double part = (double)s->weight / (double)fl->total, width = part * FLAME_WIDTH;
 	double left = FLAME_LEFT + x * FLAME_WIDTH;
 	unsigned y = FLAME_TOP + (fl->depth - depth) * FLAME_ROW;
+	const struct stack_name *k = s == fl->st.nodes ? &flame_all : stack_name(&fl->st, s);
 	FILE *out = fl->out;
 
 	fputs("<g><title>", out);
-	flame_write_text(s->name, SIZE_MAX, out);
-	if (s->object) {
+	flame_write_text(k->name, SIZE_MAX, out);
+	if (k->object) {
 		fputs(" (", out);
-		flame_write_text(s->object, SIZE_MAX, out);
+		flame_write_text(k->object, SIZE_MAX, out);
 		fputs(")", out);
 	}
 	fprintf(out, ", %.2f %%, %" PRIu64 " overflows</title>", 100 * part, s->weight);
 	fprintf(out, "<rect x=\"%.4f\" y=\"%u\" width=\"%.4f\" height=\"%d\" fill=\"", left, y,
 		width, FLAME_ROW - 1);
-	flame_write_colour(s, out);
+	flame_write_colour(k, out);
 	fputs("\"/>", out);
-	flame_write_label(s->name, left, width, y, out);
+	flame_write_label(k->name, left, width, y, out);
 	fputs("</g>\n", out);
 }
 
@@ -200,7 +205,8 @@ static void flame_write_below(
 	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
 {
 	flame_write_frame(fl, s, x, depth);
-	for (const struct stack_node *c = s->child; c; c = c->next) {
+	for (uint32_t i = s->child; i; i = fl->st.nodes[i].next) {
+		const struct stack_node *c = &fl->st.nodes[i];
 		double part = (double)c->weight / (double)fl->total;
 
 		if (flame_is_shown(fl, c))
@@ -244,19 +250,17 @@ int flamegraph_write(const struct recording *r, double at_least, FILE *out, stru
 		.total = r->weight ? r->weight : 1,
 		.narrowest = least > FLAME_NARROWEST ? least : FLAME_NARROWEST,
 	};
-	struct stacks st;
-	int rc = stacks_build(&st, r, STACKS_BY_NAME);
+	int rc = stacks_build(&fl.st, r, STACKS_BY_NAME);
 
 	if (rc == 0) {
-		fl.depth = flame_depth(&fl, &st.root);
-		st.root.name = (char *)(uintptr_t) "all";
+		fl.depth = flame_depth(&fl, fl.st.nodes);
 		flame_write_head(r, &fl, out);
 		fputs("<g id=\"frames\">\n", out);
-		flame_write_below(&fl, &st.root, 0, 0);
+		flame_write_below(&fl, fl.st.nodes, 0, 0);
 		fputs("</g>\n", out);
 		fputs(flame_script, out);
 		fputs("</svg>\n", out);
 	}
-	stacks_free(&st);
+	stacks_free(&fl.st);
 	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
 }

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/slice.h"
 #include "base/text.h"
+#include "tools/pfm/samples/pairs.h"
 #include "tools/pfm/samples/reports.h"
 
 struct flat_row {
@@ -21,8 +22,15 @@ struct flat_table {
 	struct hash hash;
 	struct flat_row **rows;
 	size_t n;
-	struct text column; /* columns of the current sample */
+	struct text column; /* columns of the current row */
 	int width[FLAT_KEYS];
+};
+
+/* Samples that have what the keys need in common. The others are 0. */
+struct flat_sample {
+	const struct recorded_thread *thread;
+	uint32_t cpu;
+	const struct location *at;
 };
 
 static const struct {
@@ -83,39 +91,39 @@ static void flat_line(struct text *t, const struct symbol_line *at)
 		text_printf(t, "[unknown]");
 }
 
-static void flat_column(struct text *t, enum flat_key key, const struct recorded_sample *s)
+static void flat_column(struct text *t, enum flat_key key, const struct flat_sample *s)
 {
 	char room[LOCATION_ROOM];
 
 	switch (key) {
 	case FLAT_COMMAND:
-		text_printf(t, "%s", s->comm ? s->comm : "[unknown]");
+		text_printf(t, "%s", s->thread->comm ? s->thread->comm : "[unknown]");
 		break;
 	case FLAT_PID:
-		text_printf(t, "%u", s->pid);
+		text_printf(t, "%u", s->thread->pid);
 		break;
 	case FLAT_TID:
-		text_printf(t, "%u", s->tid);
+		text_printf(t, "%u", s->thread->tid);
 		break;
 	case FLAT_CPU:
 		text_printf(t, "%u", s->cpu);
 		break;
 	case FLAT_OBJECT:
-		text_printf(t, "%s", location_object(s->frames[0].at));
+		text_printf(t, "%s", location_object(s->at));
 		break;
 	case FLAT_FUNCTION:
-		text_printf(t, "%s", location_function(s->frames[0].at, room));
+		text_printf(t, "%s", location_function(s->at, room));
 		break;
 	case FLAT_LINE:
-		flat_line(t, &s->frames[0].at->line);
+		flat_line(t, &s->at->line);
 		break;
 	case FLAT_KEYS:
 		break;
 	}
 }
 
-/* Writes the columns of a sample, the key of its row, into table->column. */
-static void flat_columns(struct flat_table *table, const struct recorded_sample *s)
+/* Writes the columns of samples, the key of its row, into table->column. */
+static void flat_columns(struct flat_table *table, const struct flat_sample *s)
 {
 	text_clear(&table->column);
 	for (unsigned i = 0; i < table->keys->n; i++) {
@@ -141,8 +149,8 @@ static struct flat_row *flat_find(const struct flat_table *table, uint64_t key)
 	return NULL;
 }
 
-/* Finds the row of a sample, or adds it. NULL: no memory. */
-static struct flat_row *flat_row(struct flat_table *table, const struct recorded_sample *s)
+/* Finds the row of samples, or adds it. NULL: no memory. */
+static struct flat_row *flat_row(struct flat_table *table, const struct flat_sample *s)
 {
 	struct flat_row *row;
 	uint64_t key;
@@ -173,14 +181,40 @@ static int flat_compare(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-static int flat_fill(struct flat_table *table, const struct recording *r)
+/* Adds up the samples that are alike, before any text is made of them. */
+static int flat_count(struct pairs *alike, const struct recording *r, const struct flat_keys *keys)
 {
+	bool threads = flat_has_key(keys, FLAT_COMMAND) || flat_has_key(keys, FLAT_PID) ||
+		       flat_has_key(keys, FLAT_TID);
+	bool cpus = flat_has_key(keys, FLAT_CPU);
+
 	for (size_t i = 0; i < r->nsamples; i++) {
-		struct flat_row *row = flat_row(table, &r->samples[i]);
+		const struct recorded_sample *s = &r->samples[i];
+		uint64_t thread = threads ? s->thread : 0, cpu = cpus ? s->cpu : 0;
+
+		if (pairs_weigh(alike, thread << 32 | cpu, recording_first(r, s)->number,
+			    s->weight) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int flat_fill(struct flat_table *table, const struct recording *r, const struct pairs *alike)
+{
+	table->rows = calloc(alike->n + 1UL, sizeof(*table->rows));
+	if (!table->rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < alike->n; i++) {
+		const struct pair *p = &alike->list[i];
+		struct flat_row *row = flat_row(table,
+			&(struct flat_sample){
+				.thread = interned_get(&r->threads, (uint32_t)(p->a >> 32)).p,
+				.cpu = (uint32_t)p->a,
+				.at = r->by_number[p->b]});
 
 		if (!row)
 			return -ENOMEM;
-		row->weight += r->samples[i].weight;
+		row->weight += p->weight;
 	}
 	if (table->n)
 		qsort(table->rows, table->n, sizeof(*table->rows), flat_compare);
@@ -247,11 +281,16 @@ static void flat_free(struct flat_table *table)
 int flat_write(const struct recording *r, const struct flat_keys *keys, double at_least, FILE *out,
 	struct err *e)
 {
-	struct flat_table table = {.keys = keys, .rows = calloc(r->nsamples + 1, sizeof(void *))};
-	int rc = -ENOMEM;
+	struct flat_table table = {.keys = keys};
+	struct pairs alike;
+	int rc = hash_init(&table.hash);
 
-	if (table.rows && hash_init(&table.hash) == 0)
-		rc = flat_fill(&table, r);
+	pairs_init(&alike);
+	if (rc == 0)
+		rc = flat_count(&alike, r, keys);
+	if (rc == 0)
+		rc = flat_fill(&table, r, &alike);
+	pairs_free(&alike);
 	if (rc == 0)
 		flat_write_rows(&table, r, at_least, out);
 	flat_free(&table);

@@ -5,47 +5,48 @@
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
 
-/*
- * Writes a frame's name. ';' separates frames and is replaced; the marks of the
- * kernel and of inlined functions are flamegraph.pl's.
- */
-static void folded_write_name(const struct stack_node *s, FILE *out)
+struct folded {
+	struct stacks st;
+	struct text path; /* names of the current node and of those above it */
+	FILE *out;
+};
+
+/* Appends a frame's name. ';' separates frames and is replaced; the marks of the kernel and of
+ * inlined functions are flamegraph.pl's. */
+static void folded_append(struct text *path, const struct stack_name *k)
 {
-	for (const char *p = s->name; *p; p++)
-		fputc(*p == ';' ? ':' : *p, out);
-	if (s->kernel)
-		fputs("_[k]", out);
-	else if (s->inlined)
-		fputs("_[i]", out);
+	size_t begin = path->n;
+
+	text_printf(path, "%s%s", k->name, k->kernel ? "_[k]" : k->inlined ? "_[i]" : "");
+	for (char *p = path->p ? path->p + begin : NULL; p && *p; p++)
+		*p = *p == ';' ? ':' : *p;
 }
 
-static void folded_write_path(const struct stack_node *s, FILE *out)
+static void folded_write_below(struct folded *f, const struct stack_node *s)
 {
-	if (s->parent && s->parent->parent) {
-		folded_write_path(s->parent, out);
-		fputc(';', out);
-	}
-	folded_write_name(s, out);
-}
+	size_t above = f->path.n;
 
-static void folded_write_below(const struct stack_node *s, FILE *out)
-{
-	for (const struct stack_node *c = s->child; c; c = c->next) {
-		if (c->self) {
-			folded_write_path(c, out);
-			fprintf(out, " %" PRIu64 "\n", c->self);
-		}
-		folded_write_below(c, out);
+	for (uint32_t i = s->child; i; i = f->st.nodes[i].next) {
+		const struct stack_node *c = &f->st.nodes[i];
+
+		text_append(&f->path, ";", s == f->st.nodes ? 0 : 1);
+		folded_append(&f->path, stack_name(&f->st, c));
+		if (c->self)
+			fprintf(f->out, "%s %" PRIu64 "\n", f->path.p ? f->path.p : "", c->self);
+		folded_write_below(f, c);
+		f->path.n = above;
 	}
 }
 
 int folded_write(const struct recording *r, FILE *out, struct err *e)
 {
-	struct stacks st;
-	int rc = stacks_build(&st, r, STACKS_BY_NAME);
+	struct folded f = {.out = out};
+	int rc = stacks_build(&f.st, r, STACKS_BY_NAME);
 
 	if (rc == 0)
-		folded_write_below(&st.root, out);
-	stacks_free(&st);
+		folded_write_below(&f, f.st.nodes);
+	rc = text_ok(&f.path) ? rc : -ENOMEM;
+	stacks_free(&f.st);
+	text_free(&f.path);
 	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
 }

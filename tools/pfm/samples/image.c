@@ -199,6 +199,7 @@ int image_add(struct image *im, const struct data_map *m, const char *name)
 		p->room = room;
 	}
 	p->maps[p->n++] = (struct image_map){m->addr, m->len, m->pgoff, o};
+	p->changed = ++im->changes;
 	return 0;
 }
 
@@ -283,6 +284,13 @@ const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_
 	const struct image_process *p = image_known(im, pid);
 
 	return p ? image_search(p, ip) : NULL;
+}
+
+uint64_t image_version(const struct image *im, uint32_t pid)
+{
+	const struct image_process *p = image_known(im, pid);
+
+	return p && p->n ? p->changed : 0;
 }
 
 static bool image_agree(const struct image_map *a, const struct image_map *b, uint64_t ip)

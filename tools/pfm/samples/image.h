@@ -36,6 +36,7 @@ struct image_process {
 	struct image_map *maps;
 	size_t n;
 	size_t room;
+	uint64_t changed; /* number of the image's change that added the last of them */
 	/* pfm record: the rounds in which its mappings were last read, and the file with the names
 	 * of the code that it makes was last looked for; 0: never. */
 	uint64_t read_at;
@@ -55,6 +56,7 @@ struct image {
 	struct hash threads;
 	struct hash objects;
 	unsigned nobjects;
+	uint64_t changes; /* mappings that have been added */
 };
 
 /* Functions that return int return 0 or -ENOMEM. */
@@ -93,6 +95,8 @@ unsigned image_life(const struct image *im, uint32_t tid);
 /* The name of the thread or of its process; NULL: not known. */
 const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid);
 
+/* A number of the process's mappings, which no others had before; 0: none are known. */
+uint64_t image_version(const struct image *im, uint32_t pid);
 /* The mapping at @ip; NULL: none is known. */
 const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_t ip);
 /*

@@ -78,10 +78,16 @@ static int location_label(const struct recording *r, struct location *p)
 static int location_keep(struct recording *r, struct location *p, uint64_t key)
 {
 	int rc = location_demangle(r, p);
+	const struct location **all;
 
 	r->nlines += p->line.file != NULL;
-	p->number = r->nlocations++;
 	hash_add(&r->locations, &p->node, key);
+	all = indexed_room(r->by_number, r->nlocations, &r->locations_room, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	r->by_number = all;
+	p->number = r->nlocations++;
+	all[p->number] = p;
 	return rc < 0 ? rc : location_label(r, p);
 }
 
@@ -163,31 +169,31 @@ static const struct location *locations_add(
 
 /* The mapping at @ip. A forked thread has the name of its parent until it has its own. */
 static const struct image_map *location_map(
-	struct recording *r, const struct recorded_sample *s, uint64_t ip)
+	struct recording *r, const struct recorded_thread *t, uint64_t ip)
 {
-	const struct image_map *m = image_find(&r->image, s->pid, ip);
+	const struct image_map *m = image_find(&r->image, t->pid, ip);
 	const char *comm;
 	uint32_t from = 0;
 
 	if (m || !ip)
 		return m;
-	m = image_find_forked(&r->image, s->pid, ip, &from);
-	comm = m && !image_comm(&r->image, s->pid, s->tid) ? image_comm(&r->image, from, from)
+	m = image_find_forked(&r->image, t->pid, ip, &from);
+	comm = m && !image_comm(&r->image, t->pid, t->tid) ? image_comm(&r->image, from, from)
 							   : NULL;
 	if (comm)
-		(void)image_name_thread(&r->image, s->tid, comm);
+		(void)image_name_thread(&r->image, t->tid, comm);
 	return m;
 }
 
 /* Code that a process has made has addresses instead of offsets, where its names are stored or will
  * be. */
 static int location_find_made(
-	struct recording *r, const struct recorded_sample *s, struct location *at)
+	struct recording *r, const struct recorded_thread *t, struct location *at)
 {
-	const unsigned life = image_life(&r->image, s->pid);
+	const unsigned life = image_life(&r->image, t->pid);
 	const bool places = r->names & RECORDING_PLACES;
-	struct object *made = places ? image_made(&r->image, s->pid, life)
-				     : image_find_made(&r->image, s->pid, life);
+	struct object *made = places ? image_made(&r->image, t->pid, life)
+				     : image_find_made(&r->image, t->pid, life);
 
 	if (places && !made)
 		return -ENOMEM;
@@ -199,9 +205,9 @@ static int location_find_made(
 }
 
 const struct location *locations_find(
-	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel)
+	struct recording *r, const struct recorded_thread *t, uint64_t ip, bool kernel)
 {
-	const struct image_map *m = kernel ? NULL : location_map(r, s, ip);
+	const struct image_map *m = kernel ? NULL : location_map(r, t, ip);
 	struct location at = {.ip = ip, .offset = ip, .kernel = kernel};
 	const struct location *known;
 	uint64_t key;
@@ -210,7 +216,7 @@ const struct location *locations_find(
 		at.in = m->object;
 		at.offset = ip - m->addr + m->pgoff;
 	}
-	if (m && object_is_made(m->object) && location_find_made(r, s, &at) < 0)
+	if (m && object_is_made(m->object) && location_find_made(r, t, &at) < 0)
 		return NULL;
 	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
 	known = locations_known(r, &at, key);
@@ -228,6 +234,7 @@ static void locations_free_all(struct recording *r)
 			free(p);
 		}
 	hash_free(&r->locations);
+	free(r->by_number);
 }
 
 static void locations_free_demangled(struct recording *r)

@@ -11,7 +11,7 @@
 #include "tools/pfm/samples/symbols.h"
 
 struct object;
-struct recorded_sample;
+struct recorded_thread;
 struct recording;
 
 /* A function at a byte of a mapped file, or at an address of the kernel. At one byte there may be
@@ -38,9 +38,10 @@ int locations_init(struct recording *r);
 /* Also frees an incomplete locations_init(). */
 void locations_free(struct recording *r);
 
-/* The innermost function at @ip in a sample's process, by the current mappings. NULL: no memory. */
+/* The innermost function at @ip in the thread's process, by the current mappings. NULL: no memory.
+ */
 const struct location *locations_find(
-	struct recording *r, const struct recorded_sample *s, uint64_t ip, bool kernel);
+	struct recording *r, const struct recorded_thread *t, uint64_t ip, bool kernel);
 
 /* The displayed name of a location's function, in @room if it has none. */
 enum { LOCATION_ROOM = 32 };

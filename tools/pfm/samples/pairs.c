@@ -2,56 +2,52 @@
 #include "tools/pfm/samples/pairs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
-int pairs_init(struct pairs *p)
+static uint64_t pairs_key(const void *of, uint32_t entry)
+{
+	const struct pairs *p = of;
+
+	return indexed_key(p->list[entry].a, p->list[entry].b);
+}
+
+void pairs_init(struct pairs *p)
 {
 	*p = (struct pairs){.n = 0};
-	return hash_init(&p->hash);
+	indexed_init(&p->seen, pairs_key, p);
 }
 
 void pairs_free(struct pairs *p)
 {
-	for (unsigned i = 0; i < p->n; i++)
-		free(p->list[i]);
 	free(p->list);
-	hash_free(&p->hash);
+	indexed_free(&p->seen);
 	*p = (struct pairs){.n = 0};
-}
-
-static int pairs_add(struct pairs *p, const struct pair *new, uint64_t key)
-{
-	struct pair *copy;
-
-	if (p->n == p->room) {
-		unsigned room = p->room ? 2 * p->room : 64;
-		struct pair **list = realloc(p->list, room * sizeof(struct pair *));
-
-		if (!list)
-			return -ENOMEM;
-		p->list = list;
-		p->room = room;
-	}
-	copy = malloc(sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	*copy = *new;
-	copy->index = p->n;
-	p->list[p->n++] = copy;
-	hash_add(&p->hash, &copy->node, key);
-	return (int)copy->index;
 }
 
 int pairs_number(struct pairs *p, uint64_t a, uint64_t b, const void *what)
 {
-	struct pair new = {.a = a, .b = b, .what = what};
-	uint64_t key = a * 31 + b;
+	uint64_t key = indexed_key(a, b);
+	struct pair *list;
 
-	for (struct hash_node *n = hash_find(&p->hash, key); n; n = hash_find_next(n)) {
-		const struct pair *known = container_of(n, struct pair, node);
+	for (uint32_t i = indexed_first(&p->seen, key); i != INDEXED_NONE;
+		i = indexed_next(&p->seen, i))
+		if (p->list[i].a == a && p->list[i].b == b)
+			return (int)i;
+	list = p->n < INT_MAX ? indexed_room(p->list, p->n, &p->room, sizeof(*list)) : NULL;
+	if (!list)
+		return -ENOMEM;
+	p->list = list;
+	list[p->n] = (struct pair){.a = a, .b = b, .what = what, .index = p->n};
+	return indexed_add(&p->seen, key) < 0 ? -ENOMEM : (int)p->n++;
+}
 
-		if (known->a == a && known->b == b)
-			return (int)known->index;
-	}
-	return pairs_add(p, &new, key);
+int pairs_weigh(struct pairs *p, uint64_t a, uint64_t b, uint64_t weight)
+{
+	int n = pairs_number(p, a, b, NULL);
+
+	if (n < 0)
+		return n;
+	p->list[n].weight += weight;
+	return 0;
 }

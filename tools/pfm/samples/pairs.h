@@ -5,28 +5,29 @@
 
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "tools/pfm/samples/indexed.h"
 
 struct pair {
-	struct hash_node node;
 	uint64_t a;
 	uint64_t b;
-	unsigned index;
+	uint64_t weight;  /* the caller's; 0 at first */
 	const void *what; /* the caller's */
+	uint32_t index;
 };
 
 struct pairs {
-	struct hash hash;
-	struct pair **list; /* by index */
-	unsigned n;
-	unsigned room;
+	struct indexed seen;
+	struct pair *list; /* by index; pairs_number() may move it */
+	uint32_t n;
+	uint32_t room;
 };
 
-/* Returns 0 or -ENOMEM. */
-int pairs_init(struct pairs *p);
+void pairs_init(struct pairs *p);
 void pairs_free(struct pairs *p);
 
 /* The number of (@a, @b), which gets @what if it is new; -ENOMEM. */
 int pairs_number(struct pairs *p, uint64_t a, uint64_t b, const void *what);
+/* Adds @weight to (@a, @b). Returns 0 or -ENOMEM. */
+int pairs_weigh(struct pairs *p, uint64_t a, uint64_t b, uint64_t weight);
 
 #endif

@@ -17,15 +17,34 @@ static void script_write_frame(const struct location *p, uint64_t ip, FILE *out)
 		fprintf(out, "\t%16" PRIx64 " [unknown] (%s)\n", ip, object);
 }
 
+/* Writes the frames of a stack. Its addresses are those of the chain that are no markers. */
+static void script_write_stack(
+	const struct recording *r, const struct recorded_sample *s, FILE *out)
+{
+	const struct interned_sequence chain = interned_get(&r->chains, s->chain);
+	const struct recorded_stack stack = recording_stack(r, s->stack);
+	const uint64_t *ip = chain.p, *end = ip + chain.size / sizeof(*ip);
+
+	for (uint32_t i = 0; i < stack.n; i++) {
+		while (ip < end && *ip >= DATA_MARKER)
+			ip++;
+		for (const struct location *at = r->by_number[stack.locations[i]]; at;
+			at = at->into)
+			script_write_frame(at, ip < end ? *ip : 0, out);
+		ip += ip < end;
+	}
+}
+
 static void script_write_sample(
 	const struct recording *r, const struct recorded_sample *s, FILE *out)
 {
+	const struct recorded_thread *t = recording_thread(r, s);
+
 	fprintf(out, "%s %u/%u [%03u] %" PRIu64 ".%06u: %10" PRIu64 " %s: \n",
-		s->comm ? s->comm : ":unknown", s->pid, s->tid, s->cpu, s->time / 1000000000,
+		t->comm ? t->comm : ":unknown", t->pid, t->tid, s->cpu, s->time / 1000000000,
 		(unsigned)(s->time % 1000000000 / 1000), s->weight * recording_period(r),
 		recording_event(r));
-	for (uint32_t i = 0; i < s->nframes; i++)
-		script_write_frame(s->frames[i].at, s->frames[i].ip, out);
+	script_write_stack(r, s, out);
 	fputc('\n', out);
 }
 

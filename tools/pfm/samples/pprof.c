@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/samples/pairs.h"
 #include "tools/pfm/samples/protobuf.h"
 #include "tools/pfm/samples/reports.h"
 
@@ -64,44 +65,26 @@ enum {
 	FUNCTION_FILENAME,
 };
 
-struct pprof_string {
-	struct hash_node node;
-	uint64_t index;
-	char s[];
-};
-
 struct pprof {
 	const struct recording *r;
 	struct text profile;
 	struct text message; /* a message in the profile */
 	struct text inner;   /* a message in that message */
 	struct text strings; /* fields of the profile's string table */
-	struct hash table;
-	uint64_t nstrings;
+	struct interned table;
 	bool failed;
 };
 
 /* The index of a string, which is added if it is new. */
 static uint64_t pprof_string(struct pprof *p, const char *s)
 {
-	uint64_t key = hash_string(s);
-	struct pprof_string *known;
+	uint32_t known = p->table.index.n, number = 0;
 
-	for (struct hash_node *n = hash_find(&p->table, key); n; n = hash_find_next(n)) {
-		known = container_of(n, struct pprof_string, node);
-		if (strcmp(known->s, s) == 0)
-			return known->index;
-	}
-	known = malloc(sizeof(*known) + strlen(s) + 1);
-	if (!known) {
+	if (interned_number(&p->table, s, strlen(s) + 1, &number) < 0)
 		p->failed = true;
-		return 0;
-	}
-	strcpy(known->s, s);
-	known->index = p->nstrings++;
-	hash_add(&p->table, &known->node, key);
-	protobuf_string(&p->strings, PROFILE_STRING_TABLE, s);
-	return known->index;
+	else if (number == known)
+		protobuf_string(&p->strings, PROFILE_STRING_TABLE, s);
+	return number;
 }
 
 static void pprof_value_type(struct pprof *p, unsigned field, const char *type, const char *unit)
@@ -168,62 +151,38 @@ static void pprof_label(struct pprof *p, const char *key, const char *str, uint6
 	protobuf_message(&p->message, SAMPLE_LABEL, &p->inner);
 }
 
-static void pprof_sample(struct pprof *p, const struct recorded_sample *s, uint64_t weight)
+static void pprof_sample(struct pprof *p, const struct recorded_thread *t,
+	const struct recorded_stack *stack, uint64_t weight)
 {
-	for (uint32_t i = 0; i < s->nframes; i++)
-		if (s->frames[i].at->depth == 0)
-			protobuf_pack(&p->inner, s->frames[i].at->number + 1);
+	for (uint32_t i = 0; i < stack->n; i++)
+		protobuf_pack(&p->inner, stack->locations[i] + 1);
 	protobuf_message(&p->message, SAMPLE_LOCATION_ID, &p->inner);
 	protobuf_pack(&p->inner, weight);
 	protobuf_pack(&p->inner, weight * recording_period(p->r));
 	protobuf_message(&p->message, SAMPLE_VALUE, &p->inner);
-	pprof_label(p, "command", s->comm ? s->comm : "[unknown]", 0);
-	pprof_label(p, "pid", NULL, s->pid);
-	pprof_label(p, "tid", NULL, s->tid);
+	pprof_label(p, "command", t->comm ? t->comm : "[unknown]", 0);
+	pprof_label(p, "pid", NULL, t->pid);
+	pprof_label(p, "tid", NULL, t->tid);
 	protobuf_message(&p->profile, PROFILE_SAMPLE, &p->message);
 }
 
-/* Orders samples. pprof does not distinguish samples that differ only in time and CPU. */
-static int pprof_compare(const void *a, const void *b)
-{
-	const struct recorded_sample *x = *(const struct recorded_sample *const *)a;
-	const struct recorded_sample *y = *(const struct recorded_sample *const *)b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->comm != y->comm)
-		return (uintptr_t)x->comm < (uintptr_t)y->comm ? -1 : 1;
-	if (x->nframes != y->nframes)
-		return x->nframes < y->nframes ? -1 : 1;
-	for (uint32_t i = 0; i < x->nframes; i++)
-		if (x->frames[i].at != y->frames[i].at)
-			return x->frames[i].at->number < y->frames[i].at->number ? -1 : 1;
-	return 0;
-}
-
+/* pprof does not distinguish samples that differ only in time and CPU. */
 static void pprof_samples(struct pprof *p)
 {
 	const struct recording *r = p->r;
-	const struct recorded_sample **sorted = calloc(r->nsamples + 1, sizeof(*sorted));
-	uint64_t weight = 0;
+	struct pairs alike;
 
-	if (!sorted) {
-		p->failed = true;
-		return;
+	pairs_init(&alike);
+	for (size_t i = 0; i < r->nsamples && !p->failed; i++)
+		p->failed = pairs_weigh(&alike, r->samples[i].thread, r->samples[i].stack,
+				    r->samples[i].weight) < 0;
+	for (uint32_t i = 0; i < alike.n; i++) {
+		const struct recorded_stack stack = recording_stack(r, (uint32_t)alike.list[i].b);
+
+		pprof_sample(p, interned_get(&r->threads, (uint32_t)alike.list[i].a).p, &stack,
+			alike.list[i].weight);
 	}
-	for (size_t i = 0; i < r->nsamples; i++)
-		sorted[i] = &r->samples[i];
-	qsort(sorted, r->nsamples, sizeof(*sorted), pprof_compare);
-	for (size_t i = 0; i < r->nsamples; i++) {
-		weight += sorted[i]->weight;
-		if (i + 1 < r->nsamples && pprof_compare(&sorted[i], &sorted[i + 1]) == 0)
-			continue;
-		pprof_sample(p, sorted[i], weight);
-		weight = 0;
-	}
-	free(sorted);
+	pairs_free(&alike);
 }
 
 /* Writes the objects. pprof takes the first one for the main program, which is mapped first. */
@@ -239,17 +198,14 @@ static void pprof_objects(struct pprof *p)
 
 static void pprof_locations(struct pprof *p)
 {
-	const struct hash *h = &p->r->locations;
+	for (uint32_t i = 0; i < p->r->nlocations; i++) {
+		const struct location *at = p->r->by_number[i];
 
-	for (size_t i = 0; i < h->nbuckets; i++)
-		for (struct hash_node *n = h->bucket[i]; n; n = n->next) {
-			const struct location *at = container_of(n, struct location, node);
-
-			if (at->depth == 0)
-				pprof_location(p, at);
-			if (at->function)
-				pprof_function(p, at);
-		}
+		if (at->depth == 0)
+			pprof_location(p, at);
+		if (at->function)
+			pprof_function(p, at);
+	}
 }
 
 static void pprof_number(struct pprof *p, unsigned field, const char *key)
@@ -283,12 +239,7 @@ static void pprof_build(struct pprof *p)
 
 static void pprof_free(struct pprof *p)
 {
-	for (size_t i = 0; i < p->table.nbuckets; i++)
-		for (struct hash_node *n = p->table.bucket[i], *next; n; n = next) {
-			next = n->next;
-			free(container_of(n, struct pprof_string, node));
-		}
-	hash_free(&p->table);
+	interned_free(&p->table);
 	text_free(&p->profile);
 	text_free(&p->message);
 	text_free(&p->inner);
@@ -331,13 +282,12 @@ static bool pprof_write_out(const struct text *t, FILE *out)
 int pprof_write(const struct recording *r, FILE *out, struct err *e)
 {
 	struct pprof p = {.r = r};
-	bool ok = hash_init(&p.table) == 0;
+	bool ok;
 
-	if (ok) {
-		pprof_build(&p);
-		protobuf_append(&p.profile, &p.strings);
-		ok = !p.failed && text_ok(&p.profile) && pprof_write_out(&p.profile, out);
-	}
+	interned_init(&p.table);
+	pprof_build(&p);
+	protobuf_append(&p.profile, &p.strings);
+	ok = !p.failed && text_ok(&p.profile) && pprof_write_out(&p.profile, out);
 	pprof_free(&p);
 	return ok ? 0 : err_set(e, ENOMEM, "no memory for the profile");
 }

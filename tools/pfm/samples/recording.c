@@ -14,12 +14,28 @@
 struct timed {
 	uint64_t time;
 	const struct data_rec *rec;
+	uint32_t chain; /* of a sample: its number */
 };
 
 struct timeline {
 	struct timed *t;
 	size_t n;
 	size_t room;
+};
+
+/* The stack of a chain in the mappings with the number @version (image_version()). */
+struct chain_memo {
+	uint64_t version;
+	uint32_t stack;
+};
+
+/* The state of putting samples together. */
+struct replay {
+	struct recording *r;
+	struct chain_memo *memo; /* by chain */
+	uint32_t *locations;     /* of the current stack */
+	uint32_t n;
+	uint32_t thread; /* the last one's number */
 };
 
 static int recording_no_memory(struct err *e)
@@ -36,7 +52,8 @@ static int recording_compare(const void *a, const void *b)
 	return x->rec < y->rec ? -1 : x->rec > y->rec;
 }
 
-static int recording_add_timed(struct timeline *l, const struct data_rec *rec, struct err *e)
+static int recording_add_timed(
+	struct timeline *l, const struct data_rec *rec, uint32_t chain, struct err *e)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
@@ -48,6 +65,7 @@ static int recording_add_timed(struct timeline *l, const struct data_rec *rec, s
 		l->room = room;
 	}
 	l->t[l->n].rec = rec;
+	l->t[l->n].chain = chain;
 	memcpy(&l->t[l->n++].time, data_body(rec), sizeof(uint64_t));
 	return 0;
 }
@@ -182,22 +200,38 @@ static int recording_add_rate(struct recording *r, const struct data_rate *rate,
 	return 0;
 }
 
-/* Counts a sample or a stack. A stack without frames gets one unknown frame. */
+/* Numbers the addresses of a sample or a stack. They stay in the file's memory. */
+static int recording_number_chain(
+	struct recording *r, const struct data_rec *rec, uint32_t *chain, struct err *e)
+{
+	const struct data_stack *s = data_body(rec);
+	const uint64_t *frames = rec->type == DATA_STACK
+					 ? data_frames(s)
+					 : ((const struct data_sample *)data_body(rec))->ip;
+
+	return interned_borrow(&r->chains, frames, s->nframes * sizeof(*frames), chain) < 0
+		       ? recording_no_memory(e)
+		       : 0;
+}
+
+/* Counts a sample or a stack. */
 static int recording_count(
 	struct recording *r, struct timeline *l, const struct data_rec *rec, struct err *e)
 {
 	const struct data_stack *s = data_body(rec);
+	uint32_t chain;
 
 	if (s->event >= r->nevents)
 		return recording_damaged("a sample without its event", e);
 	r->events[s->event].nsamples++;
 	r->nsamples++;
-	r->nframes += s->nframes + 1U;
 	if (rec->type == DATA_STACK) {
 		r->nstacks++;
 		r->ncut += s->flags & DATA_STACK_CUT ? 1 : 0;
 	}
-	return recording_add_timed(l, rec, e);
+	return recording_number_chain(r, rec, &chain, e) < 0
+		       ? -e->no
+		       : recording_add_timed(l, rec, chain, e);
 }
 
 static int recording_sort_out(
@@ -219,7 +253,7 @@ static int recording_sort_out(
 	case DATA_COMM:
 	case DATA_MAP:
 	case DATA_EXIT:
-		return recording_add_timed(l, rec, e);
+		return recording_add_timed(l, rec, 0, e);
 	case DATA_LOST:
 		return recording_add_loss(r, data_body(rec), e);
 	case DATA_OBJECT:
@@ -264,48 +298,16 @@ static bool recording_is_kernel(uint64_t ip)
 	return ip >> 63;
 }
 
-/* Inlined functions are frames that the file does not have. */
-static int recording_push_frame(
-	struct recording *r, struct recorded_sample *s, const struct recorded_frame *f)
+/* Adds a frame to the current stack. @returns: @ip is a return address, which is after the call,
+ * perhaps in the next function. */
+static int recording_replay_frame(
+	struct replay *p, const struct recorded_thread *t, uint64_t ip, bool kernel, bool returns)
 {
-	s->nframes++;
-	if (r->names & RECORDING_PLACES)
-		return 0;
-	if (r->nframes == r->frames_room) {
-		size_t room = 2 * r->frames_room;
-		struct recorded_frame *more = realloc(r->frames, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		r->frames = more;
-		r->frames_room = room;
-	}
-	r->frames[r->nframes++] = *f;
-	return 0;
-}
-
-/* Adds a frame, and the functions into which it is inlined. @returns: @ip is a return address,
- * which is after the call, perhaps in the next function. */
-static int recording_add_frame(
-	struct recording *r, struct recorded_sample *s, uint64_t ip, bool kernel, bool returns)
-{
-	const struct location *at = locations_find(r, s, ip - (returns && ip), kernel);
+	const struct location *at = locations_find(p->r, t, ip - (returns && ip), kernel);
 
 	if (!at)
 		return -ENOMEM;
-	for (; at; at = at->into)
-		if (recording_push_frame(r, s, &(struct recorded_frame){at, ip}) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-static int recording_add_ips(
-	struct recording *r, struct recorded_sample *s, const struct data_sample *from)
-{
-	for (uint32_t i = 0; i < from->nframes; i++)
-		if (recording_add_frame(
-			    r, s, from->ip[i], recording_is_kernel(from->ip[i]), i > 0) < 0)
-			return -ENOMEM;
+	p->locations[p->n++] = at->number;
 	return 0;
 }
 
@@ -316,23 +318,44 @@ static bool recording_is_kernel_frame(uint64_t marker, uint64_t ip)
 	return recording_is_kernel(ip);
 }
 
-static int recording_add_stack(
-	struct recording *r, struct recorded_sample *s, const struct data_stack *from)
+/* Finds the locations of a chain. One without addresses gets an unknown one. */
+static int recording_replay_chain(struct replay *p, const struct recorded_thread *t,
+	const struct interned_sequence *chain, uint32_t *stack)
 {
+	const uint64_t *ips = chain->p;
 	uint64_t marker = 0;
 	bool returns = false;
 
-	for (uint32_t i = 0; i < from->nframes; i++) {
-		uint64_t ip = data_frames(from)[i];
-
-		if (ip >= DATA_MARKER)
-			marker = ip;
-		else if (recording_add_frame(
-				 r, s, ip, recording_is_kernel_frame(marker, ip), returns) < 0)
+	p->n = 0;
+	for (size_t i = 0; i < chain->size / sizeof(*ips); i++) {
+		if (ips[i] >= DATA_MARKER)
+			marker = ips[i];
+		else if (recording_replay_frame(p, t, ips[i],
+				 recording_is_kernel_frame(marker, ips[i]), returns) < 0)
 			return -ENOMEM;
-		returns = ip < DATA_MARKER;
+		returns = ips[i] < DATA_MARKER;
 	}
-	return s->nframes ? 0 : recording_add_frame(r, s, 0, false, false);
+	if (!p->n && recording_replay_frame(p, t, 0, false, false) < 0)
+		return -ENOMEM;
+	return interned_number(&p->r->stacks, p->locations, p->n * sizeof(*p->locations), stack);
+}
+
+/* The stack of a chain in the thread's process. It is looked up if the mappings are not those of
+ * the last time. */
+static int recording_replay_stack(
+	struct replay *p, const struct recorded_thread *t, uint32_t chain, uint32_t *stack)
+{
+	const struct interned_sequence ips = interned_get(&p->r->chains, chain);
+	uint64_t version = image_version(&p->r->image, t->pid);
+	struct chain_memo *memo = &p->memo[chain];
+
+	if (!version || memo->version != version) {
+		if (recording_replay_chain(p, t, &ips, &memo->stack) < 0)
+			return -ENOMEM;
+		memo->version = version;
+	}
+	*stack = memo->stack;
+	return 0;
 }
 
 _Static_assert(offsetof(struct data_stack, nframes) == offsetof(struct data_sample, nframes),
@@ -361,37 +384,42 @@ static bool recording_is_user(const struct data_rec *rec)
 	return first == DATA_MARKER_USER || (first && !recording_is_kernel(first));
 }
 
-static void recording_name_sample(struct recording *r, struct recorded_sample *s)
+/* The number of a thread in its present state. Most samples have the thread of the one before. */
+static int recording_replay_thread(struct replay *p, struct recorded_thread *t, uint32_t *number)
 {
-	s->life = image_life(&r->image, s->pid);
-	s->thread_life = image_life(&r->image, s->tid);
-	s->comm = image_comm(&r->image, s->pid, s->tid); /* finding its mappings may set it */
-	s->process = image_comm(&r->image, s->pid, s->pid);
+	struct recording *r = p->r;
+
+	t->life = image_life(&r->image, t->pid);
+	t->thread_life = image_life(&r->image, t->tid);
+	t->comm = image_comm(&r->image, t->pid, t->tid); /* finding its mappings may set it */
+	t->process = image_comm(&r->image, t->pid, t->pid);
+	if (!r->threads.index.n ||
+		memcmp(interned_get(&r->threads, p->thread).p, t, sizeof(*t)) != 0)
+		if (interned_number(&r->threads, t, sizeof(*t), &p->thread) < 0)
+			return -ENOMEM;
+	*number = p->thread;
+	return 0;
 }
 
 /* Adds a sample or a stack. */
-static int recording_add_sample(struct recording *r, const struct data_rec *rec, struct err *e)
+static int recording_replay_sample(struct replay *p, const struct timed *timed, struct err *e)
 {
-	const struct data_sample *from = data_body(rec);
-	struct recorded_event *event = &r->events[from->event];
-	struct recorded_sample *s = &event->samples[event->nsamples];
+	const struct data_sample *from = data_body(timed->rec);
+	struct recorded_event *event = &p->r->events[from->event];
+	struct recorded_sample *s = &event->samples[event->nsamples++];
+	struct recorded_thread t = {.pid = from->pid, .tid = from->tid};
 
 	*s = (struct recorded_sample){
-		.first = r->nframes,
-		.event = from->event,
 		.time = from->time,
 		.weight = from->weight,
-		.pid = from->pid,
-		.tid = from->tid,
 		.cpu = from->cpu,
+		.chain = timed->chain,
 	};
-	if (recording_is_user(rec))
-		image_live(&r->image, s->pid, s->tid);
-	if ((rec->type == DATA_STACK ? recording_add_stack(r, s, data_body(rec))
-				     : recording_add_ips(r, s, from)) < 0)
+	if (recording_is_user(timed->rec))
+		image_live(&p->r->image, t.pid, t.tid);
+	if (recording_replay_stack(p, &t, s->chain, &s->stack) < 0 ||
+		recording_replay_thread(p, &t, &s->thread) < 0)
 		return recording_no_memory(e);
-	event->nsamples += r->names & RECORDING_PLACES ? 0 : 1;
-	recording_name_sample(r, s);
 	return recording_add_weight(event, s->weight, e);
 }
 
@@ -403,9 +431,11 @@ static int recording_apply_comm(struct recording *r, const struct data_comm *c, 
 	return image_name_thread(&r->image, c->tid, c->name) < 0 ? recording_no_memory(e) : 0;
 }
 
-static int recording_apply(struct recording *r, const struct data_rec *rec, struct err *e)
+static int recording_replay_record(struct replay *p, const struct timed *timed, struct err *e)
 {
+	const struct data_rec *rec = timed->rec;
 	const struct data_map *map = data_body(rec);
+	struct recording *r = p->r;
 
 	switch (rec->type) {
 	case DATA_COMM:
@@ -417,7 +447,7 @@ static int recording_apply(struct recording *r, const struct data_rec *rec, stru
 	case DATA_MAP:
 		return image_add(&r->image, map, map->name) < 0 ? recording_no_memory(e) : 0;
 	default:
-		return recording_add_sample(r, rec, e);
+		return recording_replay_sample(p, timed, e);
 	}
 }
 
@@ -426,7 +456,7 @@ static void recording_count_unnamed(const struct recording *r, size_t *unnamed)
 {
 	for (unsigned i = 0; i < r->nevents; i++)
 		for (size_t k = 0; k < r->events[i].nsamples; k++) {
-			const struct location *at = r->events[i].samples[k].frames[0].at;
+			const struct location *at = recording_first(r, &r->events[i].samples[k]);
 
 			if (!at->function && at->object)
 				unnamed[at->object->number]++;
@@ -460,36 +490,39 @@ static void recording_divide(struct recording *r)
 
 	for (unsigned i = 0; i < r->nevents; i++) {
 		r->events[i].samples = at;
-		at += r->names & RECORDING_PLACES ? 0 : r->events[i].nsamples;
+		at += r->events[i].nsamples;
 		r->events[i].nsamples = 0;
 	}
 }
 
 static int recording_replay(struct recording *r, const struct timeline *l, struct err *e)
 {
-	size_t nsamples = r->names & RECORDING_PLACES ? 0 : r->nsamples;
+	uint32_t locations[DATA_FRAMES_MAX];
+	CLEANUP_FREE struct chain_memo *memo = calloc(r->chains.index.n + 1UL, sizeof(*memo));
+	struct replay p = {.r = r, .memo = memo, .locations = locations};
 
+	if (!memo)
+		return recording_no_memory(e);
 	recording_divide(r);
-	r->nframes = 0;
 	for (size_t i = 0; i < l->n; i++)
-		if (recording_apply(r, l->t[i].rec, e) < 0)
+		if (recording_replay_record(&p, &l->t[i], e) < 0)
 			return -e->no;
-	for (size_t i = 0; i < nsamples; i++)
-		r->all[i].frames = r->frames + r->all[i].first;
 	recording_choose(r, 0);
 	return 0;
 }
 
 static int recording_build(struct recording *r, struct timeline *l, struct err *e)
 {
-	int rc = recording_read(r, l, e);
+	int rc;
 
+	interned_init(&r->threads);
+	interned_init(&r->stacks);
+	interned_init(&r->chains);
+	rc = recording_read(r, l, e);
 	if (rc < 0)
 		return rc;
-	r->all = calloc((r->names & RECORDING_PLACES ? 0 : r->nsamples) + 1, sizeof(*r->all));
-	r->frames_room = (r->names & RECORDING_PLACES ? 0 : r->nframes) + 1;
-	r->frames = calloc(r->frames_room, sizeof(*r->frames));
-	if (!r->all || !r->frames || image_init(&r->image) < 0 || locations_init(r) < 0 ||
+	r->all = calloc(r->nsamples + 1, sizeof(*r->all));
+	if (!r->all || image_init(&r->image) < 0 || locations_init(r) < 0 ||
 		stored_index(&r->stored, &r->image) < 0)
 		return recording_no_memory(e);
 	rc = recording_replay(r, l, e);
@@ -526,7 +559,9 @@ void recording_close(struct recording *r)
 	image_free(&r->image);
 	free(r->losses);
 	free(r->all);
-	free(r->frames);
+	interned_free(&r->threads);
+	interned_free(&r->stacks);
+	interned_free(&r->chains);
 	text_free(&r->info);
 	text_free(&r->notes);
 	data_unload(&r->file);

@@ -12,27 +12,34 @@
 #include "base/text.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
+#include "tools/pfm/samples/interned.h"
 #include "tools/pfm/samples/locations.h"
 #include "tools/pfm/samples/stored.h"
 
-struct recorded_frame {
-	const struct location *at;
-	uint64_t ip; /* as in the file */
+/* A thread, for as long as it and its process have the same names. */
+struct recorded_thread {
+	uint32_t pid;
+	uint32_t tid;
+	unsigned life, thread_life; /* of the process and the thread: image_life() */
+	const char *comm;           /* NULL: not known */
+	const char *process;        /* name of the process; NULL: not known */
 };
 
+/* Threads, stacks and chains are numbers, which recording_thread() and others look up. */
 struct recorded_sample {
 	uint64_t time;   /* CLOCK_MONOTONIC, ns */
 	uint64_t weight; /* overflows */
-	uint32_t pid;
-	uint32_t tid;
 	uint32_t cpu;
-	uint32_t nframes;              /* 1 or more, with the inlined ones */
-	unsigned event;                /* index in recording.events */
-	unsigned life, thread_life;    /* of the process and the thread: image_life() */
-	const char *comm;              /* of the thread at that time; NULL: not known */
-	const char *process;           /* name of the process at that time; NULL: not known */
-	size_t first;                  /* of the frames, in recording.frames */
-	struct recorded_frame *frames; /* the interrupted frame, then its callers */
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t chain; /* the addresses of the stack, as in the file */
+};
+
+/* The locations of the interrupted function and of its callers, by number; 1 at least. Functions
+ * that are inlined there are not listed: see location.into. */
+struct recorded_stack {
+	const uint32_t *locations;
+	uint32_t n;
 };
 
 struct recorded_event {
@@ -71,16 +78,18 @@ struct recording {
 	const struct recorded_event *event;
 	struct recorded_sample *samples; /* sorted by time */
 	size_t nsamples;
-	uint64_t weight;               /* of these samples */
-	struct recorded_sample *all;   /* of all events, one event after the other */
-	struct recorded_frame *frames; /* of all samples */
-	size_t nframes;
-	size_t frames_room;
+	uint64_t weight;             /* of these samples */
+	struct recorded_sample *all; /* of all events, one event after the other */
+	struct interned threads;
+	struct interned stacks;
+	struct interned chains;
 	struct stored stored;
 	size_t nstacks; /* samples with a call chain */
 	size_t ncut;    /* of these, those that lack their outermost callers */
 	struct hash locations;
-	unsigned nlocations;
+	const struct location **by_number; /* the locations */
+	uint32_t nlocations;
+	uint32_t locations_room;
 	unsigned nlines;       /* locations whose position in the source is known */
 	unsigned names;        /* enum recording_names */
 	struct hash demangled; /* demangled names of functions, by the mangled name's address */
@@ -96,6 +105,29 @@ int recording_open(struct recording *r, const char *path, unsigned names, struct
 /* Reads a file in memory, which the recording takes over, and no other file. */
 int recording_take(struct recording *r, struct data_file file, unsigned names, struct err *e);
 void recording_close(struct recording *r);
+
+static inline const struct recorded_thread *recording_thread(
+	const struct recording *r, const struct recorded_sample *s)
+{
+	return interned_get(&r->threads, s->thread).p;
+}
+
+static inline struct recorded_stack recording_stack(const struct recording *r, uint32_t number)
+{
+	const struct interned_sequence s = interned_get(&r->stacks, number);
+
+	return (struct recorded_stack){s.p, (uint32_t)(s.size / sizeof(uint32_t))};
+}
+
+/* The interrupted function of a sample, the innermost one if it is inlined. */
+static inline const struct location *recording_first(
+	const struct recording *r, const struct recorded_sample *s)
+{
+	return r->by_number[recording_stack(r, s->stack).locations[0]];
+}
+
+/* The overflows at each location, by its number, which the caller frees. NULL: no memory. */
+uint64_t *recording_self(const struct recording *r);
 
 /* The value of @key in the file's information, up to the end of its line; empty: none. */
 struct slice recording_info(const struct recording *r, const char *key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Information about a recording. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/slice.h"
@@ -52,4 +53,13 @@ bool recording_counts_time(const char *event)
 bool recording_is_time(const struct recording *r)
 {
 	return recording_counts_time(recording_event(r));
+}
+
+uint64_t *recording_self(const struct recording *r)
+{
+	uint64_t *self = calloc(r->nlocations + 1UL, sizeof(*self));
+
+	for (size_t i = 0; self && i < r->nsamples; i++)
+		self[recording_first(r, &r->samples[i])->number] += r->samples[i].weight;
+	return self;
 }

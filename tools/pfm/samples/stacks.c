@@ -1,165 +1,284 @@
 // SPDX-License-Identifier: MIT
+/* Samples are added up by command and stack, then each stack is put into the tree once. */
 #include "tools/pfm/samples/stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The key of a node: a command or a function. */
-struct stack_key {
-	const char *name;
-	const char *object;
-	bool kernel, inlined;
-};
-
-static struct stack_node *stack_known(const struct stacks *st, const struct stack_node *parent,
-	const struct stack_key *k, uint64_t key)
-{
-	for (struct hash_node *n = hash_find(&st->nodes, key); n; n = hash_find_next(n)) {
-		struct stack_node *s = container_of(n, struct stack_node, node);
-
-		if (s->parent == parent && s->kernel == k->kernel && s->inlined == k->inlined &&
-			strcmp(s->name, k->name) == 0)
-			return s;
-	}
-	return NULL;
-}
-
-/* Finds a child of @parent, or adds it. NULL: no memory. */
-static struct stack_node *stack_child(
-	struct stacks *st, struct stack_node *parent, const struct stack_key *k)
-{
-	uint64_t key = hash_string(k->name) ^ (uintptr_t)parent;
-	struct stack_node *s = stack_known(st, parent, k, key);
-
-	if (s)
-		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s || !(s->name = strdup(k->name))) {
-		free(s);
-		return NULL;
-	}
-	s->parent = parent;
-	s->object = k->object;
-	s->kernel = k->kernel;
-	s->inlined = k->inlined;
-	hash_add(&st->nodes, &s->node, key);
-	return s;
-}
-
-/* Adds @weight to a child of @at, and returns the child. NULL: no memory. */
-static struct stack_node *stack_step(
-	struct stacks *st, struct stack_node *at, const struct stack_key *k, uint64_t weight)
-{
-	at = stack_child(st, at, k);
-	if (at)
-		at->weight += weight;
-	return at;
-}
+#include "base/cleanup.h"
+#include "tools/pfm/samples/pairs.h"
 
 static const char stack_unknown[] = "[unknown]";
 
-/* Adds a frame. An address in no file was read from something that is not a frame; several such
- * addresses in a row make one node. */
-static struct stack_node *stack_step_frame(
-	struct stacks *st, struct stack_node *at, const struct location *p, uint64_t weight)
+static uint64_t stack_name_key(const struct stack_name *k)
 {
-	char room[LOCATION_ROOM];
-	const struct stack_key k = {
-		.name = p->object ? location_name(p, room) : stack_unknown,
-		.object = location_object(p),
-		.kernel = p->kernel,
-		.inlined = p->into,
-	};
-
-	if (!p->object && at->object && !at->kernel && strcmp(at->name, stack_unknown) == 0)
-		return at;
-	return stack_step(st, at, &k, weight);
+	return indexed_key(hash_string(k->name), k->kernel + 2 * k->inlined + 4 * k->command);
 }
 
-static int stack_add(struct stacks *st, const struct recorded_sample *s, bool callers)
+static uint64_t stacks_name_key(const void *of, uint32_t entry)
 {
-	const struct stack_key comm = {.name = s->comm ? s->comm : stack_unknown};
-	struct stack_node *at = &st->root;
+	return stack_name_key(&((const struct stacks *)of)->names[entry]);
+}
 
-	st->root.weight += s->weight;
-	if (!callers)
-		at = stack_step(st, at, &comm, s->weight);
-	for (uint32_t i = 0; i < s->nframes && at; i++) {
-		uint32_t frame = callers ? i : s->nframes - 1 - i;
+static uint64_t stacks_node_key(const void *of, uint32_t entry)
+{
+	const struct stack_node *s = &((const struct stacks *)of)->nodes[entry];
 
-		at = stack_step_frame(st, at, s->frames[frame].at, s->weight);
+	return indexed_key(s->parent, s->name);
+}
+
+/* Numbers a name, which is copied if it is new. Returns 0 or -ENOMEM. */
+static int stacks_name(struct stacks *st, const struct stack_name *k, uint32_t *number)
+{
+	uint64_t key = stack_name_key(k);
+	struct stack_name *names;
+
+	for (uint32_t i = indexed_first(&st->by_name, key); i != INDEXED_NONE;
+		i = indexed_next(&st->by_name, i)) {
+		const struct stack_name *known = &st->names[i];
+
+		*number = i;
+		if (known->kernel == k->kernel && known->inlined == k->inlined &&
+			known->command == k->command && strcmp(known->name, k->name) == 0)
+			return 0;
 	}
-	if (at && callers)
-		at = stack_step(st, at, &comm, s->weight);
-	if (!at)
+	names = indexed_room(st->names, st->nnames, &st->names_room, sizeof(*names));
+	if (!names)
 		return -ENOMEM;
-	at->self += s->weight;
+	st->names = names;
+	names[st->nnames] = *k;
+	names[st->nnames].name = strdup(k->name);
+	*number = st->nnames;
+	return names[st->nnames++].name && indexed_add(&st->by_name, key) == 0 ? 0 : -ENOMEM;
+}
+
+/* Finds a child of @parent, or adds it. Returns 0 or -ENOMEM. */
+static int stacks_step(struct stacks *st, uint32_t parent, uint32_t name, uint32_t *child)
+{
+	uint64_t key = indexed_key(parent, name);
+	struct stack_node *nodes;
+
+	for (uint32_t i = indexed_first(&st->by_parent, key); i != INDEXED_NONE;
+		i = indexed_next(&st->by_parent, i)) {
+		*child = i;
+		if (st->nodes[i].parent == parent && st->nodes[i].name == name)
+			return 0;
+	}
+	nodes = indexed_room(st->nodes, st->n, &st->room, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	st->nodes = nodes;
+	nodes[st->n] = (struct stack_node){.parent = parent, .name = name};
+	*child = st->n++;
+	return indexed_add(&st->by_parent, key);
+}
+
+/* The names of locations, by their numbers. */
+struct stack_locations {
+	uint32_t *name;
+	const struct recording *r;
+};
+
+static int stacks_name_locations(struct stacks *st, struct stack_locations *l)
+{
+	char room[LOCATION_ROOM];
+
+	for (uint32_t i = 0; i < l->r->nlocations; i++) {
+		const struct location *p = l->r->by_number[i];
+		const struct stack_name k = {
+			.name = (char *)(uintptr_t)(p->object ? location_name(p, room)
+							      : stack_unknown),
+			.object = location_object(p),
+			.kernel = p->kernel,
+			.inlined = p->into,
+		};
+
+		if (stacks_name(st, &k, &l->name[i]) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
-/* Sorts the last name first, as each sibling is put before those that are linked already. */
-static int stack_compare_names(const void *a, const void *b)
+/* Adds a function. An address in no file was read from something that is not a frame; several such
+ * addresses in a row make one node. */
+static int stacks_step_location(
+	struct stacks *st, const struct stack_locations *l, const struct location *p, uint32_t *at)
 {
-	const struct stack_node *x = *(struct stack_node *const *)a;
-	const struct stack_node *y = *(struct stack_node *const *)b;
-	int order = strcmp(y->name, x->name);
+	if (!p->object && st->nodes[*at].name == l->name[p->number])
+		return 0;
+	return stacks_step(st, *at, l->name[p->number], at);
+}
+
+/* Adds the functions at a location: those into which it is inlined first, or last for callers. */
+static int stacks_step_all(struct stacks *st, const struct stack_locations *l,
+	const struct location *p, bool callers, uint32_t *at)
+{
+	if (callers && stacks_step_location(st, l, p, at) < 0)
+		return -ENOMEM;
+	if (p->into && stacks_step_all(st, l, p->into, callers, at) < 0)
+		return -ENOMEM;
+	return callers ? 0 : stacks_step_location(st, l, p, at);
+}
+
+static int stacks_add(
+	struct stacks *st, const struct stack_locations *l, const struct pair *p, bool callers)
+{
+	const struct recorded_stack stack = recording_stack(l->r, (uint32_t)p->b);
+	uint32_t at = 0, comm = (uint32_t)p->a;
+
+	if (!callers && stacks_step(st, at, comm, &at) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stack.n; i++) {
+		uint32_t n = stack.locations[callers ? i : stack.n - 1 - i];
+
+		if (stacks_step_all(st, l, l->r->by_number[n], callers, &at) < 0)
+			return -ENOMEM;
+	}
+	if (callers && stacks_step(st, at, comm, &at) < 0)
+		return -ENOMEM;
+	st->nodes[at].self += p->weight;
+	return 0;
+}
+
+/* Adds up the samples, by command and stack. */
+static int stacks_count(struct stacks *st, const struct recording *r, struct pairs *alike)
+{
+	CLEANUP_FREE uint32_t *comm = calloc(r->threads.index.n + 1UL, sizeof(*comm));
+
+	if (!comm)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->threads.index.n; i++) {
+		const struct recorded_thread *t = interned_get(&r->threads, i).p;
+		const struct stack_name k = {
+			.name = (char *)(uintptr_t)(t->comm ? t->comm : stack_unknown),
+			.command = true};
+
+		if (stacks_name(st, &k, &comm[i]) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < r->nsamples; i++)
+		if (pairs_weigh(alike, comm[r->samples[i].thread], r->samples[i].stack,
+			    r->samples[i].weight) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static int stacks_fill(struct stacks *st, const struct recording *r, bool callers)
+{
+	struct stack_locations l = {calloc(r->nlocations + 1UL, sizeof(*l.name)), r};
+	struct pairs alike;
+	int rc;
+
+	pairs_init(&alike);
+	rc = l.name && stacks_step(st, 0, INDEXED_NONE, &(uint32_t){0}) == 0 ? 0 : -ENOMEM;
+	if (rc == 0)
+		rc = stacks_name_locations(st, &l);
+	if (rc == 0)
+		rc = stacks_count(st, r, &alike);
+	for (uint32_t i = 0; rc == 0 && i < alike.n; i++)
+		rc = stacks_add(st, &l, &alike.list[i], callers);
+	pairs_free(&alike);
+	free(l.name);
+	return rc;
+}
+
+/* --- Order */
+
+static int stacks_compare_names(const void *a, const void *b, void *of)
+{
+	const struct stack_name *x = &((const struct stacks *)of)->names[*(const uint32_t *)a];
+	const struct stack_name *y = &((const struct stacks *)of)->names[*(const uint32_t *)b];
+	int order = strcmp(x->name, y->name);
 
 	if (order)
 		return order;
-	return x->kernel != y->kernel ? x->kernel - y->kernel : x->inlined - y->inlined;
+	return x->kernel != y->kernel ? y->kernel - x->kernel : y->inlined - x->inlined;
 }
 
-static int stack_compare_weights(const void *a, const void *b)
+/* Orders nodes last to first, as each sibling is put before those that are linked already. */
+static int stacks_compare_weights(const void *a, const void *b, void *of)
 {
-	const struct stack_node *x = *(struct stack_node *const *)a;
-	const struct stack_node *y = *(struct stack_node *const *)b;
+	const struct stacks *st = of;
+	const struct stack_node *x = &st->nodes[*(const uint32_t *)a];
+	const struct stack_node *y = &st->nodes[*(const uint32_t *)b];
+	uint32_t first = st->names[x->name].rank, second = st->names[y->name].rank;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? -1 : 1;
-	return stack_compare_names(a, b);
+	return first < second ? 1 : first > second ? -1 : 0;
 }
 
-static int stack_link(struct stacks *st, enum stacks_order order)
+static int stacks_rank(struct stacks *st)
 {
-	struct stack_node **all = calloc(st->nodes.n + 1, sizeof(*all));
-	size_t n = 0;
+	CLEANUP_FREE uint32_t *names = calloc(st->nnames + 1UL, sizeof(*names));
 
-	if (!all)
+	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < st->nodes.nbuckets; i++)
-		for (struct hash_node *h = st->nodes.bucket[i]; h; h = h->next)
-			all[n++] = container_of(h, struct stack_node, node);
-	qsort(all, n, sizeof(*all),
-		order == STACKS_BY_NAME ? stack_compare_names : stack_compare_weights);
-	for (size_t i = 0; i < n; i++) {
-		all[i]->next = all[i]->parent->child;
-		all[i]->parent->child = all[i];
+	for (uint32_t i = 0; i < st->nnames; i++)
+		names[i] = i;
+	qsort_r(names, st->nnames, sizeof(*names), stacks_compare_names, st);
+	for (uint32_t i = 0; i < st->nnames; i++)
+		st->names[names[i]].rank = i;
+	return 0;
+}
+
+/* Lists the nodes but the root with the last names first. Names are few: they are counted. */
+static int stacks_by_rank(const struct stacks *st, uint32_t *all)
+{
+	CLEANUP_FREE uint32_t *at = calloc(st->nnames + 1UL, sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < st->n; i++)
+		at[st->nnames - 1 - stack_name(st, &st->nodes[i])->rank + 1]++;
+	for (uint32_t i = 1; i < st->nnames; i++)
+		at[i] += at[i - 1];
+	for (uint32_t i = 1; i < st->n; i++)
+		all[at[st->nnames - 1 - stack_name(st, &st->nodes[i])->rank]++] = i;
+	return 0;
+}
+
+/* Adds up weights, and links the children of each node. */
+static int stacks_link(struct stacks *st, enum stacks_order order)
+{
+	CLEANUP_FREE uint32_t *all = calloc(st->n, sizeof(*all));
+
+	if (!all || stacks_rank(st) < 0 || stacks_by_rank(st, all) < 0)
+		return -ENOMEM;
+	for (uint32_t i = st->n; i-- > 0;) {
+		st->nodes[i].weight += st->nodes[i].self;
+		if (i)
+			st->nodes[st->nodes[i].parent].weight += st->nodes[i].weight;
 	}
-	free(all);
+	if (order != STACKS_BY_NAME)
+		qsort_r(all, st->n - 1, sizeof(*all), stacks_compare_weights, st);
+	for (uint32_t i = 0; i + 1 < st->n; i++) {
+		struct stack_node *s = &st->nodes[all[i]], *parent = &st->nodes[s->parent];
+
+		s->next = parent->child;
+		parent->child = all[i];
+	}
 	return 0;
 }
 
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order)
 {
-	*st = (struct stacks){.root = {.weight = 0}};
-	if (hash_init(&st->nodes) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->nsamples; i++)
-		if (stack_add(st, &r->samples[i], order == STACKS_CALLERS) < 0)
-			return -ENOMEM;
-	return stack_link(st, order);
+	int rc;
+
+	*st = (struct stacks){.n = 0};
+	indexed_init(&st->by_name, stacks_name_key, st);
+	indexed_init(&st->by_parent, stacks_node_key, st);
+	rc = stacks_fill(st, r, order == STACKS_CALLERS);
+	indexed_free(&st->by_parent);
+	indexed_free(&st->by_name);
+	return rc < 0 ? rc : stacks_link(st, order);
 }
 
 void stacks_free(struct stacks *st)
 {
-	for (size_t i = 0; i < st->nodes.nbuckets; i++)
-		for (struct hash_node *h = st->nodes.bucket[i], *next; h; h = next) {
-			struct stack_node *s = container_of(h, struct stack_node, node);
-
-			next = h->next;
-			free(s->name);
-			free(s);
-		}
-	hash_free(&st->nodes);
+	for (uint32_t i = 0; i < st->nnames; i++)
+		free(st->names[i].name);
+	free(st->names);
+	free(st->nodes);
 }

@@ -7,17 +7,25 @@
 
 #include "tools/pfm/samples/recording.h"
 
-struct stack_node {
-	struct hash_node node;
-	struct stack_node *parent;
-	struct stack_node *child; /* the first child */
-	struct stack_node *next;  /* the next child of the same parent */
+/* A command or a function, as trees show it. */
+struct stack_name {
 	char *name;
-	const char *object; /* NULL: a command, or not known */
+	const char *object; /* the first that has such a function; NULL: a command, or not known */
+	uint32_t rank;      /* in the order of names */
 	bool kernel;        /* executed at kernel level */
 	bool inlined;       /* into its caller */
-	uint64_t weight;    /* with the nodes below */
-	uint64_t self;      /* without the nodes below */
+	bool command;
+};
+
+/* Nodes are numbers: parents precede their children, and 0 is the root, which is the child and the
+ * next of none. */
+struct stack_node {
+	uint64_t weight; /* with the nodes below */
+	uint64_t self;   /* without the nodes below */
+	uint32_t parent;
+	uint32_t child; /* the first child; 0: none */
+	uint32_t next;  /* the next child of the same parent; 0: none */
+	uint32_t name;  /* in stacks.names; not of the root */
 };
 
 enum stacks_order {
@@ -27,12 +35,24 @@ enum stacks_order {
 };
 
 struct stacks {
-	struct stack_node root;
-	struct hash nodes;
+	struct stack_node *nodes;
+	uint32_t n;
+	uint32_t room;
+	struct stack_name *names;
+	uint32_t nnames;
+	uint32_t names_room;
+	struct indexed by_parent; /* while the tree is built: nodes by parent and name */
+	struct indexed by_name;   /* the names */
 };
 
 /* Returns 0 or -ENOMEM. */
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order);
 void stacks_free(struct stacks *st);
+
+static inline const struct stack_name *stack_name(
+	const struct stacks *st, const struct stack_node *s)
+{
+	return &st->names[s->name];
+}
 
 #endif

@@ -14,6 +14,7 @@ struct tree {
 	const struct tree_options *options;
 	double total; /* overflows */
 	FILE *out;
+	struct stacks st;
 };
 
 static double tree_percent(const struct tree *t, uint64_t weight)
@@ -34,7 +35,8 @@ static void tree_write_name(const struct tree *t, const char *name, int room)
 
 static void tree_write_line(const struct tree *t, const struct stack_node *s, unsigned level)
 {
-	const char *mark = s->kernel ? " [k]" : s->inlined ? " [i]" : "";
+	const struct stack_name *k = stack_name(&t->st, s);
+	const char *mark = k->kernel ? " [k]" : k->inlined ? " [i]" : "";
 	int indent = TREE_INDENT * (int)(level < TREE_LEVELS ? level : TREE_LEVELS);
 
 	if (t->options->callers)
@@ -45,13 +47,15 @@ static void tree_write_line(const struct tree *t, const struct stack_node *s, un
 	fprintf(t->out, "%*s", indent, "");
 	if (level > TREE_LEVELS)
 		indent += fprintf(t->out, "%u: ", level);
-	tree_write_name(t, s->name, TREE_COLUMNS - TREE_SHARES - indent - (int)strlen(mark));
+	tree_write_name(t, k->name, TREE_COLUMNS - TREE_SHARES - indent - (int)strlen(mark));
 	fprintf(t->out, "%s\n", mark);
 }
 
 static void tree_write_below(const struct tree *t, const struct stack_node *s, unsigned level)
 {
-	for (const struct stack_node *c = s->child; c; c = c->next) {
+	for (uint32_t i = s->child; i; i = t->st.nodes[i].next) {
+		const struct stack_node *c = &t->st.nodes[i];
+
 		if (tree_percent(t, c->weight) < t->options->at_least)
 			continue;
 		tree_write_line(t, c, level);
@@ -62,16 +66,16 @@ static void tree_write_below(const struct tree *t, const struct stack_node *s, u
 int tree_write(
 	const struct recording *r, const struct tree_options *options, FILE *out, struct err *e)
 {
-	const struct tree t = {options, r->weight ? (double)r->weight : 1, out};
-	struct stacks st;
-	int rc = stacks_build(&st, r, options->callers ? STACKS_CALLERS : STACKS_BY_WEIGHT);
+	struct tree t = {
+		.options = options, .total = r->weight ? (double)r->weight : 1, .out = out};
+	int rc = stacks_build(&t.st, r, options->callers ? STACKS_CALLERS : STACKS_BY_WEIGHT);
 
 	if (rc == 0) {
 		report_write_head(r, out);
 		fprintf(out, options->callers ? "#\n#  share          function, its callers\n"
 					      : "#\n#  total   self  function\n");
-		tree_write_below(&t, &st.root, 0);
+		tree_write_below(&t, t.st.nodes, 0);
 	}
-	stacks_free(&st);
+	stacks_free(&t.st);
 	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
 }
