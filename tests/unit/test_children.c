@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "backend/sim/sim.h"
+#include "daemon/fiber/fiber.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/context_life.h"
@@ -553,7 +554,8 @@ TEST_WITH(setup, teardown, limits)
 		make_child("ctx/a", tid);
 	assert_null(born("ctx/a", 5000, &why));
 	assert_int_equal(why.no, ENOSPC);
-	assert_says("ctx/a/last_error", "thread 5000 is not followed: uid 1000 has too many contexts");
+	assert_says(
+		"ctx/a/last_error", "thread 5000 is not followed: uid 1000 has too many contexts");
 	assert_int_equal(mkdir_as(USER, "ctx/b"), -ENOSPC);
 	assert_int_equal(get("ctx/a/total"), -EIO);
 	assert_int_equal(get("ctx/a/children/7/total"), 0);
@@ -1067,6 +1069,61 @@ TEST_WITH(setup, teardown, rights_of_the_writer)
 	assert_says("ctx/a/last_error", "file was opened with uid");
 	assert_holds("ctx/a/state", "unloaded\n");
 	release(&f);
+}
+
+/* Reads of a user that wait are refused at the limit, and others are served. */
+TEST_WITH(setup, teardown, many_wait)
+{
+	struct engine_ctx *t = counting_child(1);
+	struct opened f = open_as(USER, "ctx/a/total", O_RDONLY);
+	uint64_t first = unique + 1;
+
+	atomic_store(&fs->objects.quotas.user_max, 1 << 30); /* stacks of sanitizers are larger */
+	atomic_fetch_add(&t->inflight, 1);
+	for (unsigned i = 0; i < REQUESTS_PER_USER; i++)
+		send_read(&f);
+	assert_int_equal(fs->pending.by_unique.n, REQUESTS_PER_USER);
+	send_read(&f);
+	assert_int_equal(await(unique), -ENOSPC);
+	assert_says("ctx/a/last_error", "are waiting (limit: 1024 a user)");
+	atomic_fetch_sub(&t->inflight, 1);
+	assert_int_equal(await(first + REQUESTS_PER_USER - 1), 0);
+	release(&f);
+}
+
+static unsigned char *stack;
+
+/* Fills the stack that the next fiber gets. Its upper end, and this frame, are in its last page. */
+static void fill_stack(void *arg)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), top = (frame | 4095) + 1;
+
+	(void)arg;
+	stack = (unsigned char *)(top - FIBER_STACK);
+	memset(stack, 0xa5, frame - 1024 - (top - FIBER_STACK));
+}
+
+/* Reads that wait, that fail and that are long leave half of their stack alone. */
+TEST_WITH(setup, teardown, stack_of_a_read)
+{
+	struct engine_ctx *t;
+	unsigned unused = 0;
+
+	assert_int_equal(fiber_start(fill_stack, NULL, &why), 0);
+	make_sets(300);
+	t = counting_child(1);
+	assert_int_equal(get("ctx/a/total"), 0);
+	atomic_fetch_add(&t->inflight, 1);
+	assert_int_equal(get("ctx/a/total"), 0);
+	assert_int_equal(put("sim/offline", "1"), 0);
+	assert_int_equal(get("ctx/a/total"), -ENXIO);
+	atomic_fetch_sub(&t->inflight, 1);
+	assert_int_equal(put("sim/offline", ""), 0);
+	while (stack[unused] == 0xa5)
+		unused++;
+	print_message("# %u of %d bytes of stack used\n", FIBER_STACK - unused, FIBER_STACK);
+	assert_true(unused >= FIBER_STACK / 2);
+	fiber_free_stacks();
 }
 
 static uint64_t random_state;

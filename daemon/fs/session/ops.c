@@ -22,6 +22,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/requests/evtset_request.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/memory.h"
 #include "daemon/fs/requests/msg_reader.h"
@@ -262,6 +263,10 @@ static void ops_read_text(struct call *call)
 			call_read_done(call, rc, &out, &e);
 		else
 			file_read_submit(call, &cmd, &command_read);
+		return;
+	}
+	if (row->waits) {
+		await_read(call);
 		return;
 	}
 	rc = row->read ? row->read(call, &out, &e) : 0;

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "daemon/fiber/fiber.h"
 #include "daemon/fs/requests/audit_log.h"
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/tree/deferred.h"
@@ -300,8 +301,9 @@ static int session_serve_mount(struct session *s, int wake, struct err *e)
 	/* Restores the registers first. Waiting requests are answered before the mount goes. */
 	session_close_contexts(&s->fs);
 	engine_drain(s->fs.eng);
-	while (deferred_run(&s->fs) || requests_answer_interrupted(&s->fs))
-		;
+	do
+		engine_handle_events(s->fs.eng);
+	while (deferred_run(&s->fs) || requests_answer_interrupted(&s->fs));
 	if (s->privhelper)
 		privhelper_end(s->privhelper);
 	s->privhelper = NULL;
@@ -427,5 +429,6 @@ int fs_serve(struct backend *be, const struct config *config, const struct fs_op
 	audit_log_free(fs->audit);
 	pending_requests_free(&fs->pending);
 	hash_free(&fs->memory_files);
+	fiber_free_stacks();
 	return rc;
 }

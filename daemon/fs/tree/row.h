@@ -90,6 +90,8 @@ struct row {
 	void (*show)(const struct call *call, struct text *out);
 	/* Read or write by the session thread. Returns 0, -errno with a sentence, or CALL_LATER. */
 	int (*read)(struct call *call, struct text *out, struct err *e);
+	/* read() may wait, by the functions of await.h, and so does not return CALL_LATER. */
+	bool waits;
 	int (*store)(struct call *call, struct slice text, struct err *e);
 
 	/* Read by the context's owner: makes the command, and prints the answer. */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/fs/requests/await.h"
+
+#include <errno.h>
+
+#include "daemon/fiber/fiber.h"
+#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/tree/deferred.h"
+
+/* A read on a fiber. It lies on the fiber's stack. */
+struct await {
+	struct request request;
+	/* Ends the current wait. */
+	struct deferred deferred;
+	struct fiber_wait wait;
+	/* The job of the current wait; NULL: none. */
+	struct job *job;
+};
+
+static struct await *await_of(struct call *call)
+{
+	return container_of(call, struct await, request.call);
+}
+
+/* The answer is EINTR, although the read goes on until its wait is over. */
+static bool await_interrupt(struct request *request)
+{
+	struct await *a = container_of(request, struct await, request);
+
+	request_remove(request);
+	if (a->job)
+		engine_cancel(a->job);
+	return true;
+}
+
+static void await_continue(struct deferred *d)
+{
+	fiber_wake(&container_of(d, struct await, deferred)->wait);
+}
+
+/* Waits for a->deferred. */
+static void await_slice(struct await *a)
+{
+	a->wait = (struct fiber_wait){0};
+	fiber_wait(&a->wait);
+}
+
+void await_yield(struct call *call)
+{
+	struct await *a = await_of(call);
+
+	deferred_add(call->fs, &a->deferred);
+	await_slice(a);
+}
+
+static void await_job_done(struct job *job)
+{
+	struct await_job *j = container_of(job, struct await_job, job);
+
+	j->ended = true;
+	if (j->waiting)
+		deferred_add(j->by->request.call.fs, &j->by->deferred);
+}
+
+int await_job(struct call *call, struct await_job *j)
+{
+	struct await *a = await_of(call);
+	struct job *job = &j->job;
+
+	if (!a->request.pending)
+		return job->rc = err_set(&job->err, EINTR, "the read was interrupted");
+	j->by = a;
+	job->session_done = true;
+	job->done = await_job_done;
+	engine_submit(call->fs->eng, job);
+	if (j->ended)
+		return job->rc;
+	j->waiting = true;
+	a->job = job;
+	await_slice(a);
+	a->job = NULL;
+	return job->rc;
+}
+
+int await_charge(struct call *call, size_t bytes, struct err *e)
+{
+	return charge_set(&await_of(call)->request.charge, FIBER_BYTES + bytes, e);
+}
+
+/* @arg is the call, which is copied before the first wait. */
+static void await_main(void *arg)
+{
+	TEXT_CLEANUP struct text out = {0};
+	struct await a = {.deferred.slice = await_continue};
+	struct call *call = &a.request.call;
+	struct err e;
+	int rc;
+
+	if (request_begin(&a.request, arg, FIBER_BYTES, await_interrupt, &e) < 0) {
+		call_fail(arg, &e);
+		return;
+	}
+	a.deferred.quota = a.request.charge.quota;
+	if (call->ctx)
+		context_ref(call->ctx);
+	if (!list_empty(&a.deferred.quota->deferred))
+		await_yield(call);
+	rc = call->node.row->read(call, &out, &e);
+	if (request_end(&a.request))
+		call_read_done(call, rc, &out, &e);
+	if (call->ctx)
+		context_unref(call->ctx);
+}
+
+void await_read(struct call *call)
+{
+	struct err e;
+
+	if (fiber_start(await_main, call, &e) < 0)
+		call_fail(call, &e);
+}
