@@ -716,6 +716,20 @@ TEST_WITH(open_sched, close_sched, ends)
 	assert_int_equal(slot, 0);
 }
 
+/* No entry is left of forgotten slots: all slots can be used. */
+static void assert_empty(void)
+{
+	enum { NONE = 5000000 }; /* no thread has such a number */
+	struct err e;
+
+	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
+		if (sched_follow(sched, slot, (pid_t)(NONE + slot), &e) < 0)
+			fail_msg("slot %u: %s", slot, e.text);
+	assert_int_equal(sched_follow(sched, 1, NONE + 1, &e), -EBUSY);
+	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
+		sched_forget(sched, slot);
+}
+
 /* Followed while it runs, and never seen to come. */
 static void follow_oneself(void *arg)
 {
@@ -736,6 +750,7 @@ TEST_WITH(open_ctxsw, close_ctxsw, sudden_end)
 		wait_until(load(&slot_at(slot)->dead));
 		sched_forget(sched, slot);
 	}
+	assert_empty();
 }
 
 TEST_WITH(open_sched, close_sched, uncovered)
@@ -968,23 +983,10 @@ TEST_WITH(open_ctxsw, close_ctxsw, exec)
 	munmap(x, sizeof(*x));
 	print_message("# %u of %u kept their slot\n", kept, TIMES);
 	assert_true(kept >= TIMES * 95 / 100);
+	assert_empty();
 }
 
 /* Maps of the BPF programs */
-
-/* No entry is left of forgotten slots: all slots can be used. */
-static void assert_empty(void)
-{
-	enum { NONE = 5000000 }; /* no thread has such a number */
-	struct err e;
-
-	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
-		if (sched_follow(sched, slot, (pid_t)(NONE + slot), &e) < 0)
-			fail_msg("slot %u: %s", slot, e.text);
-	assert_int_equal(sched_follow(sched, 1, NONE + 1, &e), -EBUSY);
-	for (unsigned slot = 1; slot < SCHED_SLOTS; slot++)
-		sched_forget(sched, slot);
-}
 
 TEST_WITH(open_sched, close_sched, room)
 {
@@ -1024,13 +1026,6 @@ TEST_WITH(open_ctxsw, close_ctxsw, follow_forget)
 	stop = true;
 	for (unsigned i = 0; i < 2; i++)
 		faulter_end(&f[i]);
-	assert_empty();
-}
-
-TEST_WITH(open_ctxsw, close_ctxsw, empty)
-{
-	test_exec(state);
-	test_sudden_end(state);
 	assert_empty();
 }
 
