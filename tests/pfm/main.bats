@@ -109,8 +109,6 @@ load common
 	[[ $output == "pfm stat: -e is given twice"*"-e A,B" ]]
 	run -125 pfm top -g default -g caches
 	[[ $output == "pfm top: -g is given twice"* ]]
-	run -125 pfm record -e cycles -e branches true
-	[[ $output == "pfm record: -e is given twice"* ]]
 }
 
 @test "a wrong option: one line, which names it and the help of the command" {

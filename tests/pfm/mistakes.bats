@@ -128,7 +128,7 @@ mistakes() {
 		stat -p 999999                       | there is no process 999999: ps -e
 		stat -t 999999                       | there is no thread 999999: ps -eL
 		record -p 999999                     | there is no process 999999: ps -e
-		record -e page-faults,cs true        | one event -e page-faults
+		record -e ,cs true                   | -e ,cs names of events
 		stat -g nothing true                 | no group 'nothing': this PMU has default
 		stat -g memory -a -- true            | group memory: groups of this PMU: default
 	END

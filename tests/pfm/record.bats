@@ -633,7 +633,7 @@ noid() {
 @test "wrong usage and what does not exist" {
 	serve_perf
 	for args in "" "-F 0 true" "-F 1 -c 1 true" "-c 0 true" "-p 1 -a" "-e nonsense true" \
-		"-F 10 -e page-faults true" "-C 4000" "-t 4194305" "-o /nonexistent/file true" \
+		"-e page-faults -F 10 -c 1 true" "-C 4000" "-t 4194305" "-o /nonexistent/file true" \
 		"--nonsense"; do
 		# shellcheck disable=SC2086 # words
 		run -125 pfm record $args
@@ -664,6 +664,31 @@ noid() {
 		[ $TERM = xterm ] || fails grep -q ' samples; ' typescript
 		rm pid typescript recorded
 	done
+}
+
+@test "several events, each with its period or its rate" {
+	serve_perf
+	run -0 pfm record -o recorded -F 100 -e task-clock -F 500 -e page-faults,context-switches -c 1 \
+		dd if=/dev/zero of=/dev/null bs=16M count=40
+	pfm report recorded >flat
+	[ "$(grep -c '^# event: ' flat)" = 3 ]
+	grep -qx '# event: task-clock, an overflow each 2000000' flat
+	grep -qx '# event: page-faults, an overflow each 1' flat
+	[ "$(pfm report recorded -e page-faults --folded | total)" -ge 100 ]
+	[ "$(pfm report recorded --folded | total)" = "$(sed -nE '/event: task-clock/,/samples/s/^# ([0-9]+) overflows.*/\1/p' flat)" ]
+	run -125 pfm report recorded -e cycles
+	[[ $output == *"has no such event"* ]]
+	printf '#include <sys/mman.h>
+		int main(void) { for (;;) {
+			volatile char *p = mmap(0, 1 << 24, 3, 0x22, -1, 0);
+			for (int i = 0; i < 1 << 24; i += 4096) p[i] = 1;
+			munmap((void *)p, 1 << 24); } }' >faults.c
+	gcc -O1 -o faults faults.c
+	run -0 pfm record -o recorded -e page-faults -F 200 timeout -s KILL 4 ./faults || [ "$status" = 137 ]
+	pfm report recorded >flat
+	grep -q '^# event: page-faults, about 200 samples a second' flat
+	samples=$(sed -nE 's/^# [0-9]+ events in ([0-9]+) samples.*/\1/p' flat)
+	[ "$samples" -ge 50 ] && [ "$samples" -le 4000 ]
 }
 
 @test "simulated PMUs have no threads" {

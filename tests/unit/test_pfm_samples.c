@@ -902,6 +902,8 @@ TEST(unknown_records_are_skipped)
 }
 
 /* An address of an earlier time slice is none of the sample. */
+static const struct sampling one_event = {.events = {{.pmd = 0, .period = 1000}}, .n = 1};
+
 TEST(earlier_address)
 {
 	const struct {
@@ -918,6 +920,7 @@ TEST(earlier_address)
 
 	begin();
 	assert_int_equal(track_init(&t, &w, &e), 0);
+	s.sampling = &one_event;
 	s.buf = &buf.hdr;
 	s.size = sizeof(buf);
 	assert_int_equal(source_drain(&s, &t, &e), 0);
@@ -926,6 +929,59 @@ TEST(earlier_address)
 	open_recording(RECORDING_ADDRESSES);
 	assert_int_equal(r.nsamples, 1);
 	assert_int_equal(recording_first(&r, &r.samples[0])->ip, 0);
+	recording_close(&r);
+}
+
+/* Samples name the event of their PMD. With a rate, their weight is the number of events since the
+ * counter was last written. */
+TEST(samples_of_several_events)
+{
+	static const struct sampling two = {
+		.events = {{.pmd = 3, .period = 1000}, {.pmd = 5, .period = 100, .hz = 10}},
+		.n = 2};
+	const struct {
+		pfm_correlate_smpl_hdr_t hdr;
+		struct {
+			pfm_correlate_smpl_rec_t rec;
+			pfm_dfl_smpl_entry_t entry;
+		} all[2];
+	} buf = {
+		.hdr = {.hdr_count = 2},
+		.all =
+			{
+				{{PFM_CORRELATE_SAMPLE, sizeof(buf.all[0])},
+					{.pid = 1,
+						.tgid = 1,
+						.tstamp = 1,
+						.ovfl_pmd = 5,
+						.ovfl_count = 2,
+						.last_reset_val = -40ULL}},
+				{{PFM_CORRELATE_SAMPLE, sizeof(buf.all[0])},
+					{.pid = 1,
+						.tgid = 1,
+						.tstamp = 2,
+						.ovfl_pmd = 3,
+						.ovfl_count = 3,
+						.last_reset_val = -1000ULL}},
+			},
+	};
+	struct source s = SOURCE_NONE;
+	struct track t;
+
+	begin();
+	assert_int_equal(data_put(&w, DATA_EVENT, &(struct data_event){.period = 1},
+				 offsetof(struct data_event, name), "cycles", &e),
+		0);
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	s.sampling = &two;
+	s.buf = &buf.hdr;
+	s.size = sizeof(buf);
+	assert_int_equal(source_drain(&s, &t, &e), 0);
+	track_free(&t);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.events[0].weight, 3);
+	assert_int_equal(r.events[1].weight, 80);
 	recording_close(&r);
 }
 
@@ -948,6 +1004,7 @@ TEST(full_buffer_of_ended_context)
 	begin();
 	assert_int_equal(track_init(&t, &w, &e), 0);
 	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
+	s.sampling = &one_event;
 	s.buf = &buf.hdr;
 	s.size = sizeof(buf);
 	for (unsigned i = 0; i < 2; i++)

@@ -40,12 +40,24 @@ enum {
 static const char record_file[] = "pfm.data";
 static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 
-struct record_options {
-	struct place_options where;
-	const char *event; /* NULL: the first suitable event of the backend */
-	const char *file;
+/* How often an event is sampled. */
+struct record_pace {
 	uint64_t hz;     /* 0: not given */
 	uint64_t period; /* 0: not given */
+};
+
+struct record_event {
+	char name[EVENT_TEXT];
+	struct record_pace pace;
+};
+
+struct record_options {
+	struct place_options where;
+	struct record_event events[SAMPLING_EVENTS];
+	unsigned nevents;        /* 0: the first suitable event of the backend */
+	unsigned last;           /* the first event of the last -e */
+	struct record_pace pace; /* of events without their own */
+	const char *file;
 	bool stacks;
 	bool no_symbols;
 	char **command; /* NULL: none */
@@ -57,9 +69,12 @@ enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_NO_SYMBOLS };
 #define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
 
 static const struct option_row record_options_rows[] = {
-	{'F', "freq", "HZ", "samples a second, of cpu-clock and task-clock; default: 1000", 0},
+	{'F', "freq", "HZ",
+		"samples a second; default: 1000 of cpu-clock and task-clock. Behind -e, -F and "
+		"-c are for its events",
+		0},
 	{'c', "count", "PERIOD", "a sample each PERIOD events; default: 1000000", 0},
-	{'e', "event", "EVENT",
+	{'e', "event", "EVENT,...",
 		"default: task-clock or cpu-clock with perf, otherwise cycles; at user level "
 		"without the right to the kernel level",
 		0},
@@ -141,25 +156,63 @@ static int record_set_call_graph(struct record_options *o, const char *how, stru
 	return err_set(e, EINVAL, "--call-graph %s: give --call-graph=fp, or -g", how);
 }
 
+static int record_add_events(struct record_options *o, const char *list, struct err *e)
+{
+	struct slice rest = slice_of(list);
+
+	o->last = o->nevents;
+	do {
+		struct slice name = event_terms_cut(&rest);
+
+		if (o->nevents == SAMPLING_EVENTS)
+			return err_set(e, E2BIG,
+				"-e: a recording has up to %d events: record the others in turn",
+				SAMPLING_EVENTS);
+		if (!name.n || name.n >= EVENT_TEXT)
+			return err_set(e, EINVAL,
+				"-e %.40s: give the names of events, like -e cycles,cache-misses",
+				list);
+		snprintf(o->events[o->nevents++].name, EVENT_TEXT, "%.*s", SLICE_ARG(name));
+	} while (rest.n);
+	return 0;
+}
+
+/* Sets the pace of the events of the last -e or, before the first one, of all. */
+static int record_set_pace(struct record_options *o, uint64_t hz, uint64_t period, struct err *e)
+{
+	const struct record_pace pace = {hz, period};
+
+	if (!o->nevents && ((o->pace.hz && period) || (o->pace.period && hz)))
+		return err_set(e, EINVAL, "give -F or -c, not both");
+	if (!o->nevents)
+		o->pace = pace;
+	for (unsigned i = o->last; i < o->nevents; i++) {
+		if ((o->events[i].pace.hz && period) || (o->events[i].pace.period && hz))
+			return err_set(e, EINVAL, "%s: give -F or -c, not both", o->events[i].name);
+		o->events[i].pace = pace;
+	}
+	return 0;
+}
+
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
 	int rc = place_options_set(&o->where, opt, optarg, e);
+	uint64_t n = 0;
 
 	if (rc)
 		return rc < 0 ? rc : 0;
 	switch (opt) {
 	case 'e':
-		if (o->event)
-			return err_set(e, EINVAL, "-e is given twice: a recording has one event");
-		o->event = optarg;
-		return 0;
+		return record_add_events(o, optarg, e);
 	case 'o':
 		o->file = optarg;
 		return 0;
 	case 'F':
-		return record_number("-F", optarg, RECORD_HZ_MAX, &o->hz, e);
+		rc = record_number("-F", optarg, RECORD_HZ_MAX, &n, e);
+		return rc < 0 ? rc : record_set_pace(o, n, 0, e);
 	case 'c':
-		return record_number("-c", optarg, INT64_MAX, &o->period, e);
+		rc = record_number("-c", optarg, INT64_MAX, &n, e);
+		return rc < 0 ? rc : record_set_pace(o, 0, n, e);
 	case RECORD_CALL_GRAPH:
 		return record_set_call_graph(o, optarg, e);
 	case RECORD_NO_SYMBOLS:
@@ -180,16 +233,14 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 		if (opt < 0 || record_option(o, opt, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
-	if (o->hz && o->period)
-		return err_set(e, EINVAL, "give -F or -c, not both");
 	return place_options_check(&o->where, o->command, e);
 }
 
 /* --- What is sampled */
 
 struct record_plan {
-	struct pfm_event event;
-	char pmcs[512];
+	struct pfm_event events[SAMPLING_EVENTS]; /* sampling.n */
+	char pmcs[64 * EVENT_MAX_SETTINGS];
 	struct sampling sampling;
 	uint64_t tick_ns; /* minimum time between polls */
 };
@@ -205,44 +256,55 @@ static const char *record_default_event(
 	return kind == PLACE_CPU ? "cpu-clock:u" : "task-clock:u";
 }
 
-static int record_check_one(const char *name, struct err *e)
-{
-	struct slice rest = slice_of(name), first = event_terms_cut(&rest);
-
-	return rest.n ? err_set(e, EINVAL,
-				"-e %s: a recording has one event: record each in turn, as with -e "
-				"%.*s",
-				name, SLICE_ARG(first))
-		      : 0;
-}
-
-static int record_find_event(struct record_plan *plan, const struct pfm_pmu *pmu, const char *name,
+static int record_find_event(struct pfm_event *event, const struct pfm_pmu *pmu, const char *name,
 	const struct tree *t, struct err *e)
 {
+	if (event_resolve(pmu, name, event, e) < 0 ||
+		event_check_level(pmu, event, true, machine_levels(t), e) < 0)
+		return -e->no;
+	if (event->umc)
+		return err_set(e, EOPNOTSUPP,
+			"%s cannot be sampled, as memory controllers count for all CPUs of a "
+			"package: use pfm stat",
+			event->name);
+	return 0;
+}
+
+/* Gives each event a counter. */
+static int record_place_events(
+	struct record_plan *plan, const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
+{
 	struct event_setting settings[EVENT_MAX_SETTINGS];
-	struct event_place place;
+	struct event_place places[SAMPLING_EVENTS];
+	struct sampling *s = &plan->sampling;
 	uint32_t conflict;
 	unsigned n;
 	int at = 0;
 
-	if (record_check_one(name, e) < 0 || event_resolve(pmu, name, &plan->event, e) < 0 ||
-		event_check_level(pmu, &plan->event, true, machine_levels(t), e) < 0)
+	if (assign_events(pmu, plan->events, s->n, machine_free_counters(t, pmu), places, &conflict,
+		    e) < 0)
 		return -e->no;
-	if (plan->event.umc)
-		return err_set(e, EOPNOTSUPP,
-			"%s cannot be sampled, as memory controllers count for all CPUs of a "
-			"package: use pfm stat",
-			plan->event.name);
-	if (assign_events(
-		    pmu, &plan->event, 1, machine_free_counters(t, pmu), &place, &conflict, e) < 0)
-		return -e->no;
-	n = event_program(pmu, &plan->event, 1, &place, machine_levels(t), settings);
+	n = event_program(pmu, plan->events, s->n, places, machine_levels(t), settings);
 	for (unsigned i = 0; i < n; i++)
 		at += snprintf(plan->pmcs + at, sizeof(plan->pmcs) - (size_t)at,
 			"pmc%u 0x%" PRIx64 "\n", settings[i].pmc, settings[i].value);
-	plan->sampling.pmd = pmu->counters[place.row].nums[0];
-	plan->sampling.pmcs = plan->pmcs;
+	for (unsigned i = 0; i < s->n; i++)
+		s->events[i].pmd = pmu->counters[places[i].row].nums[0];
+	s->pmcs = plan->pmcs;
 	return 0;
+}
+
+static int record_find_events(struct record_plan *plan, const struct record_options *o,
+	const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
+{
+	const char *name = record_default_event(pmu, machine_levels(t), o->where.kind);
+
+	plan->sampling.n = o->nevents ? o->nevents : 1;
+	for (unsigned i = 0; i < plan->sampling.n; i++)
+		if (record_find_event(
+			    &plan->events[i], pmu, o->nevents ? o->events[i].name : name, t, e) < 0)
+			return -e->no;
+	return record_place_events(plan, pmu, t, e);
 }
 
 /*
@@ -261,33 +323,44 @@ static uint64_t record_max_hz(const struct tree *t)
 	return max < 2 ? 1 : max / 2;
 }
 
-/* Chooses the period of an event that counts ns. */
-static int record_find_time(struct record_plan *plan, const struct record_options *o,
-	const struct tree *t, struct err *e)
+static int record_check_rate(uint64_t hz, uint64_t max, struct err *e)
 {
-	uint64_t max = record_max_hz(t), hz = max < RECORD_HZ ? max : RECORD_HZ;
-
-	if (o->hz > max)
-		return err_set(e, EINVAL,
-			"-F %" PRIu64
-			": the kernel would stop the counter: give at most -F %" PRIu64
-			", or have root write twice the rate to %s",
-			o->hz, max, record_rate_file);
-	plan->sampling.period = NSEC_PER_SEC / (o->hz ? o->hz : hz);
-	return 0;
+	return hz <= max ? 0
+			 : err_set(e, EINVAL,
+				   "-F %" PRIu64
+				   ": the kernel would stop the counter: give at most -F %" PRIu64
+				   ", or have root write twice the rate to %s",
+				   hz, max, record_rate_file);
 }
 
-static int record_find_period(struct record_plan *plan, const struct record_options *o,
+/* Chooses the period of an event. Of one that counts ns, it is known which has that rate. */
+static int record_find_period(struct sampled_event *s, const char *name, struct record_pace pace,
 	const struct tree *t, struct err *e)
 {
-	bool time = recording_counts_time(plan->event.name);
+	uint64_t max = record_max_hz(t), hz = pace.hz ? pace.hz : max < RECORD_HZ ? max : RECORD_HZ;
+	bool time = recording_counts_time(name);
 
-	if (o->hz && !time)
-		return err_set(e, EINVAL,
-			"-F: %s does not count time: give its period with -c, like -c 1000000",
-			plan->event.name);
-	plan->sampling.period = o->period ? o->period : RECORD_PERIOD;
-	return time && !o->period ? record_find_time(plan, o, t, e) : 0;
+	s->period = pace.period ? pace.period : RECORD_PERIOD;
+	if (!time)
+		s->hz = (uint32_t)pace.hz;
+	else if (!pace.period)
+		s->period = NSEC_PER_SEC / hz;
+	return record_check_rate(pace.hz, max, e);
+}
+
+static int record_find_periods(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
+{
+	for (unsigned i = 0; i < plan->sampling.n; i++) {
+		struct record_pace pace = o->events[i].pace;
+
+		if (!pace.hz && !pace.period)
+			pace = o->pace;
+		if (record_find_period(
+			    &plan->sampling.events[i], plan->events[i].name, pace, t, e) < 0)
+			return -e->no;
+	}
+	return 0;
 }
 
 /* Call chains come from the kernel's interrupts. */
@@ -305,18 +378,15 @@ static int record_want_stacks(struct record_plan *plan, const struct tree *t, st
 static int record_make_plan(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
-	const char *name = o->event;
 	struct pfm_pmu pmu;
 	uint64_t tick_us = 0;
 	int rc = load_pmu(t, &pmu, e);
 
 	if (rc < 0)
 		return rc;
-	if (!name)
-		name = record_default_event(&pmu, machine_levels(t), o->where.kind);
-	rc = record_find_event(plan, &pmu, name, t, e);
+	rc = record_find_events(plan, o, &pmu, t, e);
 	pfm_pmu_free(&pmu);
-	if (rc < 0 || record_find_period(plan, o, t, e) < 0 ||
+	if (rc < 0 || record_find_periods(plan, o, t, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
 		return -e->no;
 	plan->tick_ns = tick_us * 1000;
@@ -368,13 +438,19 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 static int record_create(struct recorder *r, const struct record_plan *plan,
 	const struct record_options *o, const struct tree *t, struct err *e)
 {
-	struct data_event event = {.period = plan->sampling.period, .code = plan->event.code};
 	TEXT_CLEANUP struct text info = {0};
 
 	record_describe(&info, plan, o, t);
 	if (!text_ok(&info))
 		return err_set(e, ENOMEM, "no memory");
-	return recorder_open(r, o->file, &plan->sampling, &event, plan->event.name, info.p, e);
+	if (recorder_open(r, o->file, &plan->sampling, info.p, e) < 0)
+		return -e->no;
+	for (unsigned i = 0; i < plan->sampling.n; i++)
+		if (recorder_add_event(r, i, plan->events[i].code, plan->events[i].name, e) < 0) {
+			recorder_close(r, false, &(struct err){0});
+			return -e->no;
+		}
+	return 0;
 }
 
 /* --- Where */

@@ -33,6 +33,7 @@ static int (*const report_writers[REPORT_OUTPUTS])(
 struct report_options {
 	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
 	const char *file;
+	const char *event; /* NULL: all in texts, the first one in OUTPUTs */
 	struct flat_keys keys;
 	bool tree;
 	struct tree_options tree_options;
@@ -54,6 +55,7 @@ enum {
 
 static const struct option_row report_options_rows[] = {
 	{'i', "input", "FILE", "the recording (default: pfm.data)", 0},
+	{'e', "event", "EVENT", "one event of several; default: all, in OUTPUTs the first", 0},
 	{'s', "sort", "KEY,...",
 		"a line for each command, pid, tid, cpu, object, function, line; default: "
 		"command,object,function",
@@ -132,6 +134,8 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 	switch (opt) {
 	case 'i':
 		return options_set_once(&o->file, "-i", optarg, e);
+	case 'e':
+		return options_set_once(&o->event, "-e", optarg, e);
 	case 's':
 		return flat_parse_keys(&o->keys, optarg, e);
 	case REPORT_TREE:
@@ -218,7 +222,8 @@ static int report_write(const struct recording *r, const struct report_options *
 	return report_close(out, path, e) < 0 ? -e->no : rc;
 }
 
-static int report_write_text(
+/* Writes the event that is chosen. */
+static int report_write_event(
 	const struct recording *r, const struct report_options *o, struct err *e)
 {
 	struct tree_options tree = o->tree_options;
@@ -229,8 +234,34 @@ static int report_write_text(
 	return tree_write(r, &tree, stdout, e);
 }
 
-static int report_write_all(
-	const struct recording *r, const struct report_options *o, struct err *e)
+static int report_write_text(struct recording *r, const struct report_options *o, struct err *e)
+{
+	if (o->event)
+		return report_write_event(r, o, e);
+	for (unsigned i = 0; i < r->nevents; i++) {
+		recording_choose(r, i);
+		if (i)
+			putchar('\n');
+		if (report_write_event(r, o, e) < 0)
+			return -e->no;
+	}
+	return 0;
+}
+
+/* Shows the event that the user names. */
+static int report_choose(struct recording *r, const struct report_options *o, struct err *e)
+{
+	for (unsigned i = 0; o->event && i < r->nevents; i++)
+		if (strcmp(r->events[i].name, o->event) == 0) {
+			recording_choose(r, i);
+			return 0;
+		}
+	return o->event ? err_set(e, ENOENT, "-e %s: the recording has no such event; it has %s%s",
+				  o->event, r->events[0].name, r->nevents > 1 ? " and others" : "")
+			: 0;
+}
+
+static int report_write_all(struct recording *r, const struct report_options *o, struct err *e)
 {
 	bool any = false;
 
@@ -255,7 +286,9 @@ static int report_run(int argc, char **argv, struct err *e)
 	rc = recording_open(&r, o.file, o.names, e);
 	if (rc < 0)
 		return rc;
-	rc = report_write_all(&r, &o, e);
+	rc = report_choose(&r, &o, e);
+	if (rc == 0)
+		rc = report_write_all(&r, &o, e);
 	recording_close(&r);
 	return rc;
 }

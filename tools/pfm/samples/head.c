@@ -48,10 +48,15 @@ void report_write_head(const struct recording *r, FILE *out)
 {
 	head_write_info(r, "command", "command", out);
 	head_write_info(r, "counted by", "pmu", out);
-	fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
-		recording_period(r));
+	if (r->event->hz)
+		fprintf(out, "# event: %s, about %u samples a second of each thread or CPU\n",
+			recording_event(r), r->event->hz);
+	else
+		fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
+			recording_period(r));
 	head_write_precision(r, out);
-	fprintf(out, "# %" PRIu64 " overflows in %zu samples", r->weight, r->nsamples);
+	fprintf(out, "# %" PRIu64 " %s in %zu samples", r->weight,
+		r->event->hz ? "events" : "overflows", r->nsamples);
 	if (r->nstacks)
 		fprintf(out, ", %zu with call chains", r->nstacks);
 	fprintf(out, "\n");

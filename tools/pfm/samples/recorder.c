@@ -44,17 +44,28 @@ static int recorder_open_timer(struct recorder *r, struct err *e)
 }
 
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
-	const struct data_event *event, const char *name, const char *info, struct err *e)
+	const char *info, struct err *e)
 {
 	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1};
 	if (data_create(&r->out, path, e) < 0 || track_init(&r->track, &r->out, e) < 0 ||
 		recorder_open_timer(r, e) < 0 ||
-		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0 ||
-		data_put(&r->out, DATA_EVENT, event, offsetof(struct data_event, name), name, e) <
-			0) {
+		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0) {
 		recorder_close(r, false, &(struct err){0});
 		return -e->no;
 	}
+	return 0;
+}
+
+int recorder_add_event(
+	struct recorder *r, unsigned number, uint64_t code, const char *name, struct err *e)
+{
+	const struct sampled_event *from = &r->sampling->events[number];
+	const struct data_event event = {.period = from->hz ? 1 : from->period, .code = code};
+	const struct data_rate rate = {.event = number, .hz = from->hz};
+
+	if (data_put(&r->out, DATA_EVENT, &event, offsetof(struct data_event, name), name, e) < 0 ||
+		(rate.hz && data_put(&r->out, DATA_RATE, &rate, sizeof(rate), NULL, e) < 0))
+		return -e->no;
 	return 0;
 }
 
@@ -134,7 +145,7 @@ static int recorder_add_child(
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return err_set(e, ENOMEM, "no memory for a thread");
-	rc = source_open_child(&c->source, root->source.dir, name, e);
+	rc = source_open_child(&c->source, root->source.dir, name, r->sampling, e);
 	if (rc == 0) {
 		hash_add(&root->children, &c->node, hash_string(name));
 		return recorder_watch(r, c->source.msg, EPOLLIN, &c->source, e);
@@ -176,8 +187,12 @@ static void recorder_remove_child(struct recorder_root *root, struct recorder_ch
  * arrived after the last wakeup. */
 static int recorder_take(struct recorder *r, struct source *s, struct err *e)
 {
-	return r->stopping ? source_handle(s, r->sampling, &r->track, e)
-			   : source_drain(s, &r->track, e);
+	if (r->stopping)
+		return source_handle(s, &r->track, e);
+	if (source_drain(s, &r->track, e) < 0)
+		return -e->no;
+	source_adapt(s);
+	return 0;
 }
 
 static int recorder_take_children(struct recorder *r, struct recorder_root *root, struct err *e)
@@ -240,7 +255,7 @@ static int recorder_event(struct recorder *r, void *what, int *signals, int *wai
 	if (what == wait)
 		return RECORDER_WAITED;
 	if (what != &r->timer)
-		return source_handle(what, r->sampling, &r->track, e);
+		return source_handle(what, &r->track, e);
 	if (read(r->timer, &times, sizeof(times)) < 0)
 		return 0;
 	recorder_show_progress(r);

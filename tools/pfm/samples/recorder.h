@@ -49,7 +49,10 @@ enum recorder_end {
 /* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() renames an older file
  * to PATH.old. */
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
-	const struct data_event *event, const char *name, const char *info, struct err *e);
+	const char *info, struct err *e);
+/* Records the event @number of the sampling, each in turn. */
+int recorder_add_event(
+	struct recorder *r, unsigned number, uint64_t code, const char *name, struct err *e);
 /* Creates a context and loads it by @load, a command of ctl. @threads: it is not on a CPU. */
 int recorder_add(
 	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e);

@@ -11,9 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
 #include "perfmonfs/ioctl.h"
 #include "perfmonfs/msg.h"
 #include "tools/pfm/tree/file.h"
+
+enum {
+	SOURCE_INTERVALS = 8, /* that are measured before a period is changed */
+	SOURCE_LONG = 4,
+	SOURCE_RARE_NS = 100000000, /* without a sample */
+};
+#define SOURCE_PERIOD_MAX 0x1p62
 
 static int source_open_messages(struct source *s, struct err *e)
 {
@@ -60,25 +68,45 @@ static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, 
 	return 0;
 }
 
-/* Writes the line of regs that begins the counter's next period. */
-static int source_write_pmd(int dir, const struct sampling *s, struct err *e)
+/* The period of an event. */
+static uint64_t source_period(const struct source *s, unsigned event)
 {
-	return file_writef(dir, "regs", e,
-		"pmd%u -%" PRIu64 " short=-%" PRIu64 " long=-%" PRIu64 " notify", s->pmd, s->period,
-		s->period, s->period);
+	uint64_t written = s->rates[event].period;
+
+	return written ? written : s->sampling->events[event].period;
+}
+
+/* Writes the line of regs that begins the counter's next period. @also: " notify" before the load,
+ * which is kept. */
+static int source_write_pmd(const struct source *s, unsigned event, const char *also, struct err *e)
+{
+	uint64_t period = source_period(s, event);
+
+	return file_writef(s->dir, "regs", e,
+		"pmd%u -%" PRIu64 " short=-%" PRIu64 " long=-%" PRIu64 "%s",
+		s->sampling->events[event].pmd, period, period, period, also);
+}
+
+static int source_write_pmds(const struct source *s, struct err *e)
+{
+	for (unsigned i = 0; i < s->sampling->n; i++)
+		if (source_write_pmd(s, i, " notify", e) < 0)
+			return -e->no;
+	return 0;
 }
 
 int source_open(
 	struct source *s, struct tree_ctx *ctx, const struct sampling *sampling, struct err *e)
 {
 	*s = (struct source)SOURCE_NONE;
+	s->sampling = sampling;
 	if (source_set_up(ctx, sampling, e) < 0)
 		return -e->no;
 	s->dir = fcntl(ctx->dir, F_DUPFD_CLOEXEC, 3);
 	if (s->dir < 0)
 		return err_set(e, errno, "no descriptor for a context: %s", err_name(errno));
-	if (file_write(s->dir, "regs", sampling->pmcs, e) < 0 ||
-		source_write_pmd(s->dir, sampling, e) < 0 || source_open_messages(s, e) < 0 ||
+	if (file_write(s->dir, "regs", sampling->pmcs, e) < 0 || source_write_pmds(s, e) < 0 ||
+		source_open_messages(s, e) < 0 ||
 		source_map(s, ctx->clone, sampling->buf_size, e) < 0)
 		source_close(s);
 	else
@@ -102,11 +130,13 @@ static int source_map_file(struct source *s, struct err *e)
 	return rc;
 }
 
-int source_open_child(struct source *s, int parent, const char *name, struct err *e)
+int source_open_child(struct source *s, int parent, const char *name,
+	const struct sampling *sampling, struct err *e)
 {
 	char path[SOURCE_NAME + 16];
 
 	*s = (struct source)SOURCE_NONE;
+	s->sampling = sampling;
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	snprintf(path, sizeof(path), "children/%s", s->name);
 	s->dir = openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -130,16 +160,122 @@ void source_close(struct source *s)
 	*s = (struct source)SOURCE_NONE;
 }
 
-static uint16_t source_weight(const pfm_dfl_smpl_entry_t *entry)
+static uint16_t source_event(const struct source *s, const pfm_dfl_smpl_entry_t *entry)
+{
+	for (uint16_t i = 0; i < s->sampling->n; i++)
+		if (s->sampling->events[i].pmd == entry->ovfl_pmd)
+			return i;
+	return 0;
+}
+
+static uint64_t source_overflows(const pfm_dfl_smpl_entry_t *entry)
 {
 	return entry->ovfl_count ? entry->ovfl_count : 1;
 }
 
-static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry, struct err *e)
+/* Overflows or, if the event has a rate, the events that they stand for. */
+static uint64_t source_weight(const struct source *s, const pfm_dfl_smpl_entry_t *entry)
+{
+	bool rate = s->sampling->events[source_event(s, entry)].hz;
+
+	return source_overflows(entry) * (rate ? -entry->last_reset_val : 1);
+}
+
+/* Measures how often an event with a rate overflows. A thread that sleeps does not overflow, so
+ * that long intervals count as @SOURCE_LONG of the wanted ones. */
+static void source_measure(struct source *s, const pfm_dfl_smpl_entry_t *entry)
+{
+	const struct sampled_event *event = &s->sampling->events[source_event(s, entry)];
+	struct source_rate *r = &s->rates[source_event(s, entry)];
+	uint64_t interval, longest, before = r->last;
+
+	r->last = entry->tstamp;
+	if (!event->hz || !before || entry->tstamp <= before ||
+		-entry->last_reset_val != source_period(s, source_event(s, entry)))
+		return;
+	longest = SOURCE_LONG * NSEC_PER_SEC / event->hz;
+	interval = (entry->tstamp - before) / source_overflows(entry);
+	interval = interval < longest ? interval : longest;
+	r->interval = r->n++ ? (7 * r->interval + interval) / 8 : interval;
+}
+
+/* Restarts a context that its full buffer masks. This fails if the context has ended since: then
+ * the buffer stays as it is, and so does the position in it. */
+static void source_restart(struct source *s)
+{
+	struct err e;
+
+	if (file_write(s->dir, "ctl", "restart", &e) < 0 &&
+		__atomic_load_n(&s->buf->hdr_state, __ATOMIC_ACQUIRE) == PFM_CORRELATE_FULL)
+		return;
+	s->taken = 0;
+	s->at = sizeof(*s->buf);
+}
+
+static void source_set_period(struct source *s, unsigned event, uint64_t period)
+{
+	struct source_rate *r = &s->rates[event];
+	struct err ignored;
+
+	r->period = period ? period : 1;
+	r->since = nsec_now(CLOCK_MONOTONIC);
+	r->n = 0;
+	/* Only a start arms the counter with the new period. */
+	(void)file_write(s->dir, "ctl", "stop", &ignored);
+	(void)source_write_pmd(s, event, "", &ignored);
+	if (file_write(s->dir, "ctl", "start", &ignored) < 0) {
+		source_restart(s);
+		(void)file_write(s->dir, "ctl", "start", &ignored);
+	}
+}
+
+/* Chooses a shorter period if the event is too rare for the present one. */
+static void source_adapt_rare(struct source *s, unsigned i)
+{
+	const struct sampled_event *event = &s->sampling->events[i];
+	struct source_rate *r = &s->rates[i];
+	uint64_t now = nsec_now(CLOCK_MONOTONIC), value, period = source_period(s, i);
+	double count, want;
+	struct err ignored;
+	char path[16];
+
+	r->since = r->since ? r->since : now;
+	if (now - r->since < SOURCE_RARE_NS)
+		return;
+	snprintf(path, sizeof(path), "pmd/%u", event->pmd);
+	if (file_read_u64(s->dir, path, &value, &ignored) < 0)
+		return;
+	count = (double)(value + period);
+	want = count * NSEC_PER_SEC / event->hz / (double)(now - r->since);
+	if (count > 0 && count < (double)period && want < (double)period / 2)
+		source_set_period(s, i, (uint64_t)want);
+}
+
+void source_adapt(struct source *s)
+{
+	for (unsigned i = 0; i < s->sampling->n && !s->ended; i++) {
+		const struct sampled_event *event = &s->sampling->events[i];
+		const struct source_rate *r = &s->rates[i];
+		double period = (double)source_period(s, i), want;
+
+		if (event->hz && !r->n)
+			source_adapt_rare(s, i);
+		if (!event->hz || r->n < SOURCE_INTERVALS)
+			continue;
+		want = period * NSEC_PER_SEC / event->hz / (double)(r->interval ? r->interval : 1);
+		if (want < period * 3 / 4 || want > period * 4 / 3)
+			source_set_period(s, i,
+				(uint64_t)(want < SOURCE_PERIOD_MAX ? want : SOURCE_PERIOD_MAX));
+	}
+}
+
+static int source_take_sample(
+	struct source *from, struct track *t, const pfm_dfl_smpl_entry_t *entry, struct err *e)
 {
 	struct data_sample s = {
+		.event = source_event(from, entry),
 		.time = entry->tstamp,
-		.weight = source_weight(entry),
+		.weight = source_weight(from, entry),
 		.pid = entry->tgid,
 		.tid = entry->pid,
 		.cpu = entry->cpu,
@@ -147,6 +283,7 @@ static int source_take_sample(struct track *t, const pfm_dfl_smpl_entry_t *entry
 		.ip = {entry->ip},
 	};
 
+	source_measure(from, entry);
 	if (s.ip[0] && !(s.ip[0] >> 63))
 		image_live(&t->image, s.pid, s.tid);
 	if (track_sample(t, &s, e) < 0)
@@ -190,21 +327,24 @@ static uint64_t source_user_ip(const struct source_stack *st)
 
 /* A stack that is not known is a sample. An address of an earlier time slice is not where the
  * thread was. */
-static int source_take_no_stack(struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
+static int source_take_no_stack(
+	struct source *s, struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
 {
 	pfm_dfl_smpl_entry_t sample = entry->dfl;
 
 	if (entry->source == PFM_SMPL_EARLIER)
 		sample.ip = 0;
-	return source_take_sample(t, &sample, e);
+	return source_take_sample(s, t, &sample, e);
 }
 
-static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
+static int source_take_stack(
+	struct source *s, struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
 {
 	struct source_stack st = {
 		.s = {
+			.event = source_event(s, &entry->dfl),
 			.time = entry->dfl.tstamp,
-			.weight = source_weight(&entry->dfl),
+			.weight = source_weight(s, &entry->dfl),
 			.pid = entry->dfl.tgid,
 			.tid = entry->dfl.pid,
 			.cpu = entry->dfl.cpu,
@@ -212,7 +352,8 @@ static int source_take_stack(struct track *t, const pfm_stack_smpl_entry_t *entr
 		}};
 
 	if (!entry->nframes)
-		return source_take_no_stack(t, entry, e);
+		return source_take_no_stack(s, t, entry, e);
+	source_measure(s, &entry->dfl);
 	source_copy_frames(&st, entry);
 	if (st.frames[0] == DATA_MARKER_USER)
 		image_live(&t->image, st.s.pid, st.s.tid);
@@ -254,15 +395,16 @@ static int source_take_exit(struct track *t, const pfm_correlate_smpl_event_t *e
 	return track_exit(t, &x, e);
 }
 
-static int source_take(struct track *t, const pfm_correlate_smpl_rec_t *rec, struct err *e)
+static int source_take(
+	struct source *s, struct track *t, const pfm_correlate_smpl_rec_t *rec, struct err *e)
 {
 	const void *body = rec + 1;
 
 	switch (rec->rec_type) {
 	case PFM_CORRELATE_SAMPLE:
-		return source_take_sample(t, body, e);
+		return source_take_sample(s, t, body, e);
 	case PFM_CORRELATE_STACK:
-		return source_take_stack(t, body, e);
+		return source_take_stack(s, t, body, e);
 	case PFM_CORRELATE_MMAP:
 		return source_take_map(t, body, e);
 	case PFM_CORRELATE_EXEC:
@@ -288,19 +430,6 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 		track_loss(t, DATA_LOST_DROPPED, dropped, 0, "the kernel had no room", e) < 0)
 		return -e->no;
 	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
-}
-
-/* Restarts a context that its full buffer masks. This fails if the context has ended since: then
- * the buffer stays as it is, and so does the position in it. */
-static void source_restart(struct source *s)
-{
-	struct err e;
-
-	if (file_write(s->dir, "ctl", "restart", &e) < 0 &&
-		__atomic_load_n(&s->buf->hdr_state, __ATOMIC_ACQUIRE) == PFM_CORRELATE_FULL)
-		return;
-	s->taken = 0;
-	s->at = sizeof(*s->buf);
 }
 
 static bool source_stack_fits(const pfm_correlate_smpl_rec_t *rec)
@@ -330,7 +459,7 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 
 		if (!source_fits(s, rec))
 			return err_set(e, EIO, "the buffer of a context is not consistent");
-		if (source_take(t, rec, e) < 0)
+		if (source_take(s, t, rec, e) < 0)
 			return -e->no;
 		s->at += rec->rec_size;
 	}
@@ -341,22 +470,26 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 	return 0;
 }
 
-/* Reading the lost counter gives the reason of the loss. Writing it makes it count again. */
-static int source_restore(const struct source *s, const struct sampling *sampling, uint32_t tid,
-	struct track *t, struct err *e)
+/* Reading a lost counter gives the reason of the loss. Writing it makes it count again. A counter
+ * that can be read is written, too, if it is the only one: it may have been lost. */
+static int source_restore(const struct source *s, uint32_t tid, struct track *t, struct err *e)
 {
-	struct err why = {0};
-	char path[16];
-	uint64_t v;
+	for (unsigned i = 0; i < s->sampling->n; i++) {
+		struct err why = {0};
+		char path[16];
+		uint64_t v;
 
-	snprintf(path, sizeof(path), "pmd/%u", sampling->pmd);
-	(void)file_read_u64(s->dir, path, &v, &why);
-	(void)source_write_pmd(s->dir, sampling, &(struct err){0});
-	return track_loss(t, DATA_LOST_COUNT, 1, tid, why.text, e);
+		snprintf(path, sizeof(path), "pmd/%u", s->sampling->events[i].pmd);
+		if (file_read_u64(s->dir, path, &v, &why) == 0 && s->sampling->n > 1)
+			continue;
+		(void)source_write_pmd(s, i, "", &(struct err){0});
+		if (track_loss(t, DATA_LOST_COUNT, 1, tid, why.text, e) < 0)
+			return -e->no;
+	}
+	return 0;
 }
 
-static int source_message(struct source *s, const struct pfm_msg *m,
-	const struct sampling *sampling, struct track *t, struct err *e)
+static int source_message(struct source *s, const struct pfm_msg *m, struct track *t, struct err *e)
 {
 	struct err ignored;
 
@@ -365,7 +498,7 @@ static int source_message(struct source *s, const struct pfm_msg *m,
 		s->ended = true;
 		return 0;
 	case PFM_MSG_COUNT_LOST:
-		return source_restore(s, sampling, m->tid, t, e);
+		return source_restore(s, m->tid, t, e);
 	case PFM_MSG_THROTTLE:
 		(void)file_write(s->dir, "ctl", "restart", &ignored);
 		return track_loss(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
@@ -374,13 +507,13 @@ static int source_message(struct source *s, const struct pfm_msg *m,
 	}
 }
 
-int source_handle(struct source *s, const struct sampling *sampling, struct track *t, struct err *e)
+int source_handle(struct source *s, struct track *t, struct err *e)
 {
 	struct pfm_msg m;
 	ssize_t n;
 
 	while ((n = read(s->msg, &m, sizeof(m))) == sizeof(m))
-		if (source_message(s, &m, sampling, t, e) < 0)
+		if (source_message(s, &m, t, e) < 0)
 			return -e->no;
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return file_sentence(s->dir, "msg", errno, e);

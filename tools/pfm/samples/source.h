@@ -12,18 +12,35 @@
 #include "tools/pfm/samples/track.h"
 #include "tools/pfm/tree/ctx.h"
 
-enum { SOURCE_NAME = 32 };
+enum { SOURCE_NAME = 32, SAMPLING_EVENTS = 16 };
+
+struct sampled_event {
+	unsigned pmd; /* it overflows */
+	uint64_t period;
+	uint32_t hz; /* the period follows the event, to have so many samples a second; 0: fixed */
+};
 
 /* Parameters of sampling. */
 struct sampling {
-	unsigned pmd;     /* the PMD that overflows */
-	const char *pmcs; /* lines for regs that select the event */
-	uint64_t period;
-	size_t buf_size; /* bytes of a buffer */
-	bool stacks;     /* record call chains */
+	struct sampled_event events[SAMPLING_EVENTS]; /* as in the file */
+	unsigned n;
+	const char *pmcs; /* lines for regs that select the events */
+	size_t buf_size;  /* bytes of a buffer */
+	bool stacks;      /* record call chains */
+};
+
+/* The rate of an event whose period follows it. */
+struct source_rate {
+	uint64_t period;   /* as last written; 0: that of the sampling */
+	uint64_t since;    /* CLOCK_MONOTONIC, ns: when it was written */
+	uint64_t last;     /* time of the last sample */
+	uint64_t interval; /* ns from one overflow to the next, smoothed */
+	unsigned n;        /* intervals since the period was written */
 };
 
 struct source {
+	const struct sampling *sampling;
+	struct source_rate rates[SAMPLING_EVENTS];
 	char name[SOURCE_NAME]; /* below children/; "" for the context of a clone */
 	int dir;                /* the context's directory */
 	int msg;
@@ -46,14 +63,16 @@ struct source {
 int source_open(
 	struct source *s, struct tree_ctx *ctx, const struct sampling *sampling, struct err *e);
 /* Opens the child @name of the context in directory @parent. */
-int source_open_child(struct source *s, int parent, const char *name, struct err *e);
+int source_open_child(struct source *s, int parent, const char *name,
+	const struct sampling *sampling, struct err *e);
 /* Also accepts SOURCE_NONE. */
 void source_close(struct source *s);
 
 /* Records what is new in the buffer, and restarts the context if the buffer is full. */
 int source_drain(struct source *s, struct track *t, struct err *e);
 /* Handles all messages: restores lost counts, and notes the end in @s. Then drains the buffer. */
-int source_handle(
-	struct source *s, const struct sampling *sampling, struct track *t, struct err *e);
+int source_handle(struct source *s, struct track *t, struct err *e);
+/* Adapts the periods that follow their events. */
+void source_adapt(struct source *s);
 
 #endif
