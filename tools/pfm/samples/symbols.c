@@ -20,7 +20,19 @@
 
 const bool symbols_supported = true;
 
+enum { SYMBOLS_OVERLAP = 64 };
+
+struct symbol_range {
+	uint64_t low, high; /* from @low to below @high; equal: a label without a size */
+	uint64_t end;       /* of the section; 0: not a label */
+	const char *name;
+	int rank; /* of several at an address, the highest names it */
+};
+
 struct symbols {
+	struct symbol_range *all; /* sorted */
+	size_t n;
+	bool indexed;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
@@ -147,6 +159,8 @@ void symbols_close(struct symbols *s)
 		debug_info_free(s->lines);
 	if (s && s->dwfl)
 		dwfl_end(s->dwfl);
+	if (s)
+		free(s->all);
 	free(s);
 }
 
@@ -167,32 +181,93 @@ static uint64_t symbols_address(Elf *elf, uint64_t offset)
 	return offset;
 }
 
-static struct symbol symbols_at(struct symbols *s, uint64_t address, GElf_Sym *sym)
-{
-	struct symbol found = {.address = address};
+/* --- Functions. libdwfl searches all symbols of a file for each address. */
 
-	found.name = dwfl_module_addrinfo(s->module, address, &found.offset, sym, NULL, NULL, NULL);
-	return found;
+static void symbols_add(struct symbols *s, const GElf_Sym *sym, GElf_Addr address, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+	Elf_Scn *scn = elf_getscn(s->elf, sym->st_shndx);
+	GElf_Shdr section;
+
+	if (!name || !name[0] || sym->st_shndx == SHN_UNDEF ||
+		(type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+		return;
+	s->all[s->n] = (struct symbol_range){.low = address,
+		.high = address + sym->st_size,
+		.name = name,
+		.rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK};
+	if (!sym->st_size && scn && gelf_getshdr(scn, &section))
+		s->all[s->n].end = section.sh_addr + section.sh_size;
+	s->n++;
 }
 
-/* At the exact address of a global label, libdwfl (0.188) finds the label, even if a local function
- * begins there. At the next byte, it finds the function. */
-static bool symbols_is_label(const struct symbol *found, const GElf_Sym *sym)
+/* Sorts by address. Of several at one address, the last one names it: one with a size. */
+static int symbols_compare(const void *a, const void *b)
 {
-	return found->name && found->offset == 0 && sym->st_size == 0;
+	const struct symbol_range *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	if ((x->high > x->low) != (y->high > y->low))
+		return x->high > x->low ? 1 : -1;
+	return x->rank != y->rank ? x->rank - y->rank : strcmp(y->name, x->name);
+}
+
+static void symbols_index(struct symbols *s)
+{
+	int n = dwfl_module_getsymtab(s->module);
+
+	s->indexed = true;
+	s->all = n > 0 ? calloc((size_t)n, sizeof(*s->all)) : NULL;
+	for (int i = 1; s->all && i < n; i++) {
+		GElf_Addr address;
+		GElf_Sym sym;
+		const char *name =
+			dwfl_module_getsym_info(s->module, i, &sym, &address, NULL, NULL, NULL);
+
+		symbols_add(s, &sym, address, name);
+	}
+	if (s->n)
+		qsort(s->all, s->n, sizeof(*s->all), symbols_compare);
+}
+
+/* The function that contains @address or, if none with a size does, the label before it in its
+ * section. Functions rarely overlap: a few before the nearest one are tried. */
+static const struct symbol_range *symbols_search(const struct symbols *s, uint64_t address)
+{
+	const struct symbol_range *label = NULL;
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->all[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && low - i <= SYMBOLS_OVERLAP;) {
+		const struct symbol_range *r = &s->all[i];
+
+		if (address < r->high)
+			return r;
+		if (!label && address < r->end)
+			label = r;
+	}
+	return label;
 }
 
 struct symbol symbols_find(struct symbols *s, uint64_t offset)
 {
-	GElf_Sym sym, next_sym;
-	struct symbol found = symbols_at(s, symbols_address(s->elf, offset), &sym), next;
+	struct symbol found = {.address = symbols_address(s->elf, offset)};
+	const struct symbol_range *r;
 
-	if (!symbols_is_label(&found, &sym))
-		return found;
-	next = symbols_at(s, found.address + 1, &next_sym);
-	if (next.name && next.offset > 0 && next_sym.st_size != 0) {
-		found.name = next.name;
-		found.offset = next.offset - 1;
+	if (!s->indexed)
+		symbols_index(s);
+	r = symbols_search(s, found.address);
+	if (r) {
+		found.name = r->name;
+		found.offset = found.address - r->low;
 	}
 	return found;
 }
