@@ -276,28 +276,38 @@ line_of() {
 	pfm record -o - sh -c ':' | pfm report - | grep -q '^# command: sh'
 }
 
+# burns FUNCTION: a program without a build ID, in the file FUNCTION, that runs for ever
+burns() {
+	printf 'volatile long x; __attribute__((noinline)) void %s(void) { for (long i = 0; i < 1000000; i++) x += i; }
+		int main(void) { for (;;) %s(); }\n' "$1" "$1" | gcc -O1 -Wl,--build-id=none -x c -o "$1" -
+}
+
+# recorded_while SECOND...: a recording of ./program, with SECOND after its first samples, in the file flat
+recorded_while() {
+	rm -f recorded
+	record recorded ./program
+	until_ok has_samples recorded 200
+	"$@"
+	finish 143 TERM
+	pfm report recorded --sort=object,function | grep -v '^#' >flat
+}
+
 @test "a program that was replaced, one that was removed, and the kernel's [vdso]" {
-	noid was_recorded
-	noid never_ran
+	burns was_recorded
+	burns never_ran
 	serve_perf
-	# shellcheck disable=SC2016
-	run -0 pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do
-		cp was_recorded program && ./program & sleep 0.02 && cp --remove-destination never_ran program && wait; done'
-	pfm report recorded --sort=function | grep -v '^#' >flat
+	cp was_recorded program
+	recorded_while cp --remove-destination never_ran program
 	grep -q ' was_recorded$' flat
 	! grep -q never_ran flat
-	cp never_ran removed
-	# shellcheck disable=SC2016
-	run -0 pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do
-		cp never_ran removed && ./removed & sleep 0.02; rm -f removed; wait; done'
-	pfm report recorded | grep -q ' never_ran$'
+	cp was_recorded program
+	recorded_while rm program
+	grep -q ' was_recorded$' flat
 	printf '#include <time.h>
 		int main(void) { struct timespec t; for (;;) clock_gettime(CLOCK_MONOTONIC, &t); }' >clock.c
-	gcc -O1 -o clock clock.c
-	rm recorded
-	record_enough "143 TERM" has_samples 200 ./clock
-	finish 143 TERM
-	pfm report recorded | grep -qE ' \[vdso\] +.*gettime$'
+	gcc -O1 -o program clock.c
+	recorded_while true
+	grep -qE ' \[vdso\] +.*gettime$' flat
 }
 
 # makes_code FUNCTION: a program that copies a loop into memory and names it FUNCTION
@@ -361,14 +371,13 @@ rm_made() {
 
 # Opening a FIFO waits for its writer.
 @test "a program that names a FIFO as its debug file" {
-	noid was_recorded
+	burns was_recorded
 	objcopy --only-keep-debug was_recorded link.debug
-	objcopy --add-gnu-debuglink=link.debug was_recorded
+	objcopy --add-gnu-debuglink=link.debug was_recorded program
 	rm link.debug && mkfifo link.debug
 	serve_perf
-	# shellcheck disable=SC2016
-	bounded pfm record -F 4000 -o recorded sh -c 'for i in $(seq 30); do ./was_recorded; done'
-	bounded pfm report recorded | grep -q ' was_recorded$'
+	recorded_while true
+	grep -q ' was_recorded$' flat
 }
 
 # Of a program that was compiled here.
