@@ -1128,14 +1128,6 @@ TEST_WITH(setup, teardown, stack_of_a_read)
 
 static uint64_t random_state;
 
-static unsigned below(unsigned n)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (unsigned)(random_state % n);
-}
-
 static void one_of_many(unsigned what, const char *path)
 {
 	static const char *const commands[] = {"start", "stop", "unload", "start", "load cpu=0",
@@ -1147,14 +1139,14 @@ static void one_of_many(unsigned what, const char *path)
 	case 0:
 	case 1:
 		if (find("ctx/a"))
-			born("ctx/a", (int)below(6) + 1, &why);
+			born("ctx/a", (int)below(&random_state, 6) + 1, &why);
 		break;
 	case 2:
 		remove_dir(path);
 		break;
 	case 3:
 		text_printf(&file, "%s/ctl", path);
-		put(file.p, commands[below(8)]);
+		put(file.p, commands[below(&random_state, 8)]);
 		break;
 	case 4:
 		if (find("ctx/a"))
@@ -1174,12 +1166,13 @@ TEST_WITH(setup, teardown, any_order)
 
 	random_state = 12345;
 	for (unsigned n = 0; n < ROUNDS; n++) {
-		snprintf(path, sizeof(path), "ctx/a/children/%u", below(6) + 1);
+		snprintf(path, sizeof(path), "ctx/a/children/%u", below(&random_state, 6) + 1);
 		if (find(path))
-			one_of_many(below(6), path);
+			one_of_many(below(&random_state, 6), path);
 		else
-			one_of_many(below(2) ? 0 : 4 + below(2), path);
-		if (below(100) == 0 && find("ctx/a"))
+			one_of_many(
+				below(&random_state, 2) ? 0 : 4 + below(&random_state, 2), path);
+		if (below(&random_state, 100) == 0 && find("ctx/a"))
 			assert_int_equal(remove_dir("ctx/a"), 0);
 		if (!find("ctx/a"))
 			assert_int_equal(mkdir_as(USER, "ctx/a"), 0);

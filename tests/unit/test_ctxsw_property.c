@@ -298,23 +298,9 @@ static int model_unload(struct play *p, struct m_ctx *m, bool ends)
 
 /* --- What happens */
 
-static uint64_t random_bits(uint64_t *s)
-{
-	uint64_t z = *s += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static unsigned below(struct play *p, unsigned n)
-{
-	return (unsigned)(random_bits(&p->rnd) % n);
-}
-
 static bool one_in(struct play *p, unsigned n)
 {
-	return below(p, n) == 0;
+	return below(&p->rnd, n) == 0;
 }
 
 __attribute__((format(printf, 2, 3))) static void tell(struct play *p, const char *fmt, ...)
@@ -346,13 +332,14 @@ static struct world *commands_for(struct play *p, unsigned i)
 
 static uint64_t random_period(struct play *p)
 {
-	return -(uint64_t)(1000 + below(p, one_in(p, 2) ? 100000 : 10000000));
+	return -(uint64_t)(1000 + below(&p->rnd, one_in(p, 2) ? 100000 : 10000000));
 }
 
 static uint64_t random_selector(struct play *p, unsigned row)
 {
 	static const uint64_t events[] = {0xc0, 0xc4, 0xc5, 0x3c, 0x76, 0xc2, 0x1234};
-	uint64_t value = events[below(p, 7)] | (uint64_t)below(p, 4) << 16; /* USR, OS */
+	uint64_t value = events[below(&p->rnd, 7)] | (uint64_t)below(&p->rnd, 4)
+							     << 16; /* USR, OS */
 
 	if (one_in(p, 5))
 		return p->c.w.pmu->pmcs[row].def;
@@ -363,7 +350,7 @@ static uint64_t random_selector(struct play *p, unsigned row)
 
 static void write_pmc(struct play *p, unsigned i)
 {
-	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmcs);
+	unsigned set = below(&p->rnd, p->m[i].nsets), row = below(&p->rnd, p->c.w.pmu->npmcs);
 	const struct pmu_pmc *pmc = &p->c.w.pmu->pmcs[row];
 	uint64_t value = random_selector(p, row);
 	struct world *w = commands_for(p, i);
@@ -383,13 +370,13 @@ static uint64_t random_count(struct play *p, unsigned row)
 {
 	unsigned width = p->c.w.pmu->pmds[row].width;
 
-	switch (below(p, 6)) {
+	switch (below(&p->rnd, 6)) {
 	case 0:
 		return 0;
 	case 1:
-		return (1ULL << width) - 1 - below(p, 100000);
+		return (1ULL << width) - 1 - below(&p->rnd, 100000);
 	case 2:
-		return 0x7fffffff - below(p, 1000);
+		return 0x7fffffff - below(&p->rnd, 1000);
 	case 3:
 		return random_bits(&p->rnd);
 	default:
@@ -403,7 +390,7 @@ static struct pmd_conf random_conf(struct play *p)
 
 	conf.short_reset = random_period(p);
 	conf.long_reset = random_period(p);
-	conf.thresh = one_in(p, 2) ? 1 + below(p, 4) : 0;
+	conf.thresh = one_in(p, 2) ? 1 + below(&p->rnd, 4) : 0;
 	conf.flags = one_in(p, 3) ? PMD_NOTIFY : 0;
 	conf.flags |= one_in(p, 12) ? PMD_NO64 : 0;
 	conf.eventid = random_bits(&p->rnd);
@@ -416,7 +403,7 @@ static struct pmd_conf random_conf(struct play *p)
 /* PMDs that have triggered a switch are left out: the outcome of writing one is not specified. */
 static void write_pmd(struct play *p, unsigned i)
 {
-	unsigned set = below(p, p->m[i].nsets), row = below(p, p->c.w.pmu->npmds);
+	unsigned set = below(&p->rnd, p->m[i].nsets), row = below(&p->rnd, p->c.w.pmu->npmds);
 	unsigned num = p->c.w.pmu->pmds[row].num;
 	struct pmd_conf conf = {0};
 	struct world *w = commands_for(p, i);
@@ -439,8 +426,8 @@ static void write_pmd(struct play *p, unsigned i)
 static void write_set(struct play *p, unsigned i)
 {
 	static const unsigned flags[] = {0, SET_TIME_SWITCH, SET_TIME_SWITCH, SET_OVFL_SWITCH};
-	unsigned set = below(p, p->m[i].nsets), how = flags[below(p, 4)];
-	uint64_t ns = 1 + below(p, NS_MAX);
+	unsigned set = below(&p->rnd, p->m[i].nsets), how = flags[below(&p->rnd, 4)];
+	uint64_t ns = 1 + below(&p->rnd, NS_MAX);
 	struct world *w = commands_for(p, i);
 	bool loaded = p->m[i].state != CTX_UNLOADED;
 
@@ -471,7 +458,7 @@ static void get_out(struct play *p, unsigned i)
 {
 	struct m_ctx *m = &p->m[i];
 	bool missed = (m->flags & CTX_GAPS) && one_in(p, 3);
-	uint64_t ns = below(p, NS_MAX);
+	uint64_t ns = below(&p->rnd, NS_MAX);
 
 	tell(p, "task %u gets out of line %d%s", i, m->line, missed ? ", not reported" : "");
 	if (missed) {
@@ -487,7 +474,7 @@ static void do_verb(struct play *p, unsigned i, enum cmd_verb verb)
 {
 	struct m_ctx *m = &p->m[i];
 	bool given = one_in(p, 3);
-	unsigned set = below(p, m->nsets);
+	unsigned set = below(&p->rnd, m->nsets);
 	struct command cmd = {.verb = verb,
 		.tid = TASK_TID + (int)i,
 		.set = ids[set],
@@ -594,7 +581,7 @@ static void go_on(struct play *p, unsigned i)
 		[CTX_UNLOADED] = CMD_LOAD, [CTX_LOADED] = CMD_START, [CTX_MASKED] = CMD_RESTART};
 
 	if (p->m[i].state == CTX_RUNNING)
-		get_in(p, i, below(p, LINES));
+		get_in(p, i, below(&p->rnd, LINES));
 	else
 		do_verb(p, i, verbs[p->m[i].state]);
 }
@@ -604,7 +591,7 @@ static void random_command(struct play *p, unsigned i)
 	static const enum cmd_verb verbs[] = {CMD_LOAD, CMD_START, CMD_RESTART, CMD_STOP, CMD_POLL,
 		CMD_SWITCH, CMD_UNLOAD, CMD_END};
 
-	switch (below(p, 16)) {
+	switch (below(&p->rnd, 16)) {
 	case 0:
 		write_pmc(p, i);
 		break;
@@ -617,7 +604,7 @@ static void random_command(struct play *p, unsigned i)
 		break;
 	case 4:
 	case 5:
-		do_verb(p, i, verbs[below(p, one_in(p, 3) ? 8 : 6)]);
+		do_verb(p, i, verbs[below(&p->rnd, one_in(p, 3) ? 8 : 6)]);
 		break;
 	case 6:
 	case 7:
@@ -636,7 +623,7 @@ static void random_command(struct play *p, unsigned i)
 /* A counter may be left alone for long if no overflow of it is to be answered again and again. */
 static void time_passes(struct play *p)
 {
-	uint64_t wrap = pmu_wrap_ns(p->c.w.pmu, ~0U), ns = below(p, NS_MAX);
+	uint64_t wrap = pmu_wrap_ns(p->c.w.pmu, ~0U), ns = below(&p->rnd, NS_MAX);
 	bool plain = true;
 
 	for (unsigned i = 0; i < TASKS; i++)
@@ -656,12 +643,13 @@ static void task_open(struct play *p, unsigned i)
 	static const unsigned flags[] = {
 		0, 0, CTX_NOTIFY_BLOCK, CTX_RAW, CTX_OVFL_NO_MSG, CTX_GAPS, CTX_GAPS};
 	struct m_ctx *m = &p->m[i];
-	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags[below(p, 7)]};
+	struct command cmd = {.verb = CMD_FLAGS, .setup.flags = flags[below(&p->rnd, 7)]};
 	struct world *w;
 
-	*m = (struct m_ctx){.line = -1, .nsets = 1 + below(p, SETS), .flags = cmd.setup.flags};
+	*m = (struct m_ctx){
+		.line = -1, .nsets = 1 + below(&p->rnd, SETS), .flags = cmd.setup.flags};
 	m->plain = one_in(p, 3);
-	m->overhead = one_in(p, 2) ? 0 : below(p, 10000);
+	m->overhead = one_in(p, 2) ? 0 : below(&p->rnd, 10000);
 	w = commands_for(p, i);
 	WANT(w, 0, world_command(w, &cmd));
 	for (unsigned set = 0; set < m->nsets; set++) {
@@ -688,7 +676,7 @@ static void play(const struct world_model *model, uint64_t seed, bool tells)
 	for (unsigned i = 0; i < TASKS; i++)
 		task_open(&p, i);
 	for (unsigned step = 0; step < STEPS; step++) {
-		unsigned i = below(&p, TASKS);
+		unsigned i = below(&p.rnd, TASKS);
 
 		snprintf(p.seen, sizeof(p.seen), "%s, seed %" PRIu64 ", step %u", model->name, seed,
 			step);

@@ -22,12 +22,6 @@ static struct cell model[USERS][CPUS];
 
 static uint64_t seed;
 
-static unsigned below(unsigned n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (unsigned)(seed >> 33) % n;
-}
-
 static int apply(struct grants *g, const char *text, struct err *e)
 {
 	return grants_apply(g, slice_of(text), NOW, NULL, e);
@@ -138,9 +132,10 @@ TEST(limit)
 /* One random line, done to the model as well. */
 static void change(struct grants *g)
 {
-	unsigned user = below(USERS), first = below(CPUS), last = first + below(CPUS - first);
-	bool revoke = below(3) == 0, kernel = below(2);
-	unsigned after = below(2) * (1 + below(30));
+	unsigned user = below(&seed, USERS), first = below(&seed, CPUS),
+		 last = first + below(&seed, CPUS - first);
+	bool revoke = below(&seed, 3) == 0, kernel = below(&seed, 2);
+	unsigned after = below(&seed, 2) * (1 + below(&seed, 30));
 	char line[128];
 
 	if (revoke)
@@ -205,10 +200,10 @@ TEST(model)
 
 		memset(model, 0, sizeof(model));
 		for (unsigned n = 0; n < 30; n++) {
-			uint64_t now = NOW + below(35);
+			uint64_t now = NOW + below(&seed, 35);
 
 			change(&g);
-			if (below(8) == 0) /* changes nothing that can be seen later */
+			if (below(&seed, 8) == 0) /* changes nothing that can be seen later */
 				grants_expire(&g, NOW);
 			for (unsigned user = 0; user < USERS; user++) {
 				for (unsigned cpu = 0; cpu < CPUS; cpu++)
@@ -404,7 +399,7 @@ TEST(killed)
 		assert_true(pid >= 0);
 		if (!pid)
 			save_for_ever(&p, two);
-		usleep(below(3000));
+		usleep(below(&seed, 3000));
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));

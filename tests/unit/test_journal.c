@@ -697,11 +697,6 @@ static int refuse_transfer(void *arg, struct journal *j, struct err *e)
 	return err_set(e, ENOSPC, "no room");
 }
 
-static unsigned open_files(void)
-{
-	return files_in("/proc/self/fd");
-}
-
 /* What has failed leaves neither a file nor a lock nor a descriptor, and the next one succeeds. */
 TEST_OF(setup, teardown, failed_open, struct bench *b)
 {

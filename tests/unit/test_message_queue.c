@@ -9,12 +9,6 @@
 
 enum { STEPS = 1000000, STRESS = 2000000, RESET_EVERY = 97, DEEP = 77 };
 
-static uint64_t below(uint64_t *rnd, uint64_t n)
-{
-	*rnd = *rnd * 6364136223846793005u + 1442695040888963407u;
-	return (*rnd >> 33) % n;
-}
-
 /* Each word tells the number, so that a torn message shows. */
 static struct pfm_msg message(uint64_t n)
 {
@@ -120,14 +114,14 @@ static void model_put_last(struct model *m)
 
 static void model_step(struct model *m, uint64_t *rnd)
 {
-	unsigned what = (unsigned)below(rnd, 100);
+	unsigned what = below(rnd, 100);
 
 	if (what < 50) {
 		model_put(m);
 	} else if (what < 75) {
 		model_publish(m);
 	} else if (what < 98) {
-		model_take(m, (unsigned)below(rnd, below(rnd, 8) ? 4 : DEEP + 2));
+		model_take(m, below(rnd, below(rnd, 8) ? 4 : DEEP + 2));
 	} else if (what < 99) {
 		model_put_last(m);
 	} else {
@@ -276,7 +270,7 @@ static void stress(bool resets)
 		unsigned n;
 
 		done = atomic_load(&s.done);
-		n = messages_take(&s.q, msg, 1 + (unsigned)below(&rnd, MESSAGES_DEPTH));
+		n = messages_take(&s.q, msg, 1 + below(&rnd, MESSAGES_DEPTH));
 		for (unsigned i = 0; i < n; i++)
 			consume(&c, &s, &msg[i], valid);
 		atomic_store(&s.taken, c.taken);

@@ -8,7 +8,6 @@
 #include "perfmonfs/backend.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -165,17 +164,6 @@ static void start(unsigned n, uint64_t sel)
 static void stop(unsigned n)
 {
 	put(SEL(n), get(SEL(n)) & ~EVTSEL_EN);
-}
-
-static unsigned open_files(void)
-{
-	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n;
 }
 
 /* @n fresh pages; touching each one causes a fault. */

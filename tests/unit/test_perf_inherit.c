@@ -4,7 +4,6 @@
 #include "perfmonfs/backend.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -16,7 +15,6 @@
 #include <sys/wait.h>
 
 #include "backend/perf/perf.h"
-#include "base/cleanup.h"
 #include "daemon/authz/proc.h"
 
 #define SEL(n) (0x100u + (n))
@@ -387,17 +385,6 @@ TEST_WITH(begin_inherit, end, watch)
 	assert_true(count() >= 2 * PAGES);
 }
 
-static unsigned files(void)
-{
-	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n;
-}
-
 /* The kernel starts @threads, and refuses the next one. */
 static void start_refused(uint64_t value, unsigned threads)
 {
@@ -419,12 +406,12 @@ TEST_WITH(begin_process, end, start_refused)
 	unsigned n;
 
 	start_refused(event("minor-faults"), 0);
-	n = files();
+	n = open_files();
 	start_refused(event("minor-faults"), 0);
-	assert_int_equal(files(), n);
+	assert_int_equal(open_files(), n);
 	tell(ORDER_FAULTS);
 	select_both(event("minor-faults"));
-	assert_int_equal(files(), n);
+	assert_int_equal(open_files(), n);
 	tell(ORDER_FAULTS);
 	assert_in_range(count(), PAGES, PAGES + 50);
 }

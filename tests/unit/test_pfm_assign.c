@@ -8,14 +8,6 @@ enum { CASES = 40000, MAX_EVENTS = 7, MAX_COUNTERS = 8, MAX_ESCRS = 5, CCCR = 32
 
 static uint64_t random_state = 1;
 
-static unsigned below(unsigned n)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (unsigned)(random_state % n);
-}
-
 static struct pfm_event event_on(uint64_t counters)
 {
 	return (struct pfm_event){.name = "event", .counters = counters, .extra_pmc = -1};
@@ -121,14 +113,15 @@ static struct pfm_pmu random_pmu(void)
 		.npmcs = MAX_COUNTERS,
 		.ncounters = MAX_COUNTERS,
 		.escrs = (1u << MAX_ESCRS) - 1};
-	unsigned chance = 2 + below(2);
+	unsigned chance = 2 + below(&random_state, 2);
 
 	for (unsigned p = 0; p < MAX_COUNTERS; p++) {
 		pmu.counters[p] = (struct pfm_counter){
 			.nums = {(uint16_t)p}, .n = 1, .pmc = CCCR + p, .fixed = -1};
 		pmu.pmcs[p] = (struct pfm_pmc){.num = CCCR + p, .escr_select = 0xe000};
 		for (unsigned i = 0; i < PFM_PMU_ESCRS; i++)
-			pmu.pmcs[p].escr[i] = i < MAX_ESCRS && !below(chance) ? (int)i : -1;
+			pmu.pmcs[p].escr[i] =
+				i < MAX_ESCRS && !below(&random_state, chance) ? (int)i : -1;
 	}
 	return pmu;
 }
@@ -137,9 +130,9 @@ static struct pfm_pmu random_pmu(void)
 static bool event_on_escrs(const struct pfm_pmu *pmu, struct pfm_event *event)
 {
 	*event = event_on(0);
-	event->escrs = 1 + below((1u << MAX_ESCRS) - 1);
-	if (below(2))
-		event->escrs &= 3u << below(MAX_ESCRS - 1);
+	event->escrs = 1 + below(&random_state, (1u << MAX_ESCRS) - 1);
+	if (below(&random_state, 2))
+		event->escrs &= 3u << below(&random_state, MAX_ESCRS - 1);
 	for (unsigned p = 0; p < MAX_COUNTERS; p++)
 		for (unsigned s = 0; s < MAX_ESCRS; s++)
 			if (event->escrs >> s & 1 && chooses(pmu, p, s))
@@ -151,22 +144,23 @@ static void random_case(void)
 {
 	struct pfm_pmu pmu = random_pmu();
 	struct pfm_event events[MAX_EVENTS];
-	unsigned n = below(MAX_EVENTS + 1), ordinary = below(3);
-	uint64_t free = below(4) ? pmu.all : below((unsigned)pmu.all + 1);
+	unsigned n = below(&random_state, MAX_EVENTS + 1), ordinary = below(&random_state, 3);
+	uint64_t free =
+		below(&random_state, 4) ? pmu.all : below(&random_state, (unsigned)pmu.all + 1);
 	struct event_place places[MAX_EVENTS];
 	uint32_t conflict;
 	struct err e = {0};
 	int rc;
 
 	for (unsigned i = 0; i < MAX_EVENTS; i++) {
-		if (below(2) >= ordinary && event_on_escrs(&pmu, &events[i]))
+		if (below(&random_state, 2) >= ordinary && event_on_escrs(&pmu, &events[i]))
 			continue;
-		events[i] = event_on(1 + below((unsigned)pmu.all));
-		if (below(2))
-			events[i].counters &= pmu.general >> below(4);
-		if (!below(6)) {
-			events[i].extra_pmc = 20 + (int)below(2);
-			events[i].extra = below(2);
+		events[i] = event_on(1 + below(&random_state, (unsigned)pmu.all));
+		if (below(&random_state, 2))
+			events[i].counters &= pmu.general >> below(&random_state, 4);
+		if (!below(&random_state, 6)) {
+			events[i].extra_pmc = 20 + (int)below(&random_state, 2);
+			events[i].extra = below(&random_state, 2);
 		}
 	}
 	rc = assign_events(&pmu, events, n, free, places, &conflict, &e);

@@ -12,21 +12,6 @@
 
 enum { SEEDS = 8, STEPS = 200, POLLS = 12, FEW = 4 };
 
-/* splitmix64: the same numbers everywhere. */
-static uint64_t random_bits(uint64_t *s)
-{
-	uint64_t z = *s += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static unsigned below(uint64_t *s, unsigned n)
-{
-	return (unsigned)(random_bits(s) % n);
-}
-
 static bool tells(void)
 {
 	return getenv("PROPERTY_SEED");

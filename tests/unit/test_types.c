@@ -12,15 +12,9 @@ enum { LAYOUTS = 20000, REGS_MAX = 12, ATOM_CPU = WORLD_CPU + 1 };
 
 static uint64_t seed;
 
-static unsigned below(unsigned n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (unsigned)(seed >> 33) % n;
-}
-
 static bool one_in(unsigned n)
 {
-	return below(n) == 0;
+	return below(&seed, n) == 0;
 }
 
 static const char *const free_names[] = {"tsc", "mperf", "aperf", "pperf", "irperf"};
@@ -57,7 +51,7 @@ static void make_layout(struct pmu *pmu, uint32_t base)
 			continue;
 		pmu->pmcs[row] = (struct pmu_pmc){.num = num,
 			.addr = (one_in(8) ? 0x500 : base) + num,
-			.rsvd = ~0ULL << (20 + below(4)),
+			.rsvd = ~0ULL << (20 + below(&seed, 4)),
 			.enable = 1 << 10,
 			.kernel = 2,
 			.user = one_in(2) ? 4 : 0,
@@ -74,7 +68,7 @@ static void make_layout(struct pmu *pmu, uint32_t base)
 			.width = one_in(2) ? 40 : 48,
 			.global = (int8_t)num,
 			.rdpmc = num,
-			.umc = (uint8_t)below(3)};
+			.umc = (uint8_t)below(&seed, 3)};
 	}
 	pmu->counter_width = 64;
 	for (unsigned d = 0; d < pmu->npmds; d++)
@@ -383,7 +377,7 @@ TEST(thread_moves)
 	WANT(w, -EINVAL, world_write(w, false, 7, 0x4100c0));
 	WANT(w, 0, world_do(task(&c, 0), CMD_START));
 	for (unsigned i = 0; i < 40; i++) {
-		unsigned line = below(2), ns = 1 + below(4000);
+		unsigned line = below(&seed, 2), ns = 1 + below(&seed, 4000);
 
 		WANT(w, 0, line_prepare(&c, line, 0));
 		line_run_window(&c, line, 0, ns);

@@ -2,7 +2,6 @@
 #include "tests/unit/tracing.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -170,17 +169,6 @@ static pid_t status_number(pid_t tid, const char *key)
 pid_t tracer_pid(pid_t tid)
 {
 	return status_number(tid, "TracerPid");
-}
-
-unsigned open_files(void)
-{
-	CLEANUP_CLOSEDIR DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n;
 }
 
 unsigned long long msec(void)

@@ -38,7 +38,6 @@ void target_end(struct target *t);
 char state_of(pid_t tid);
 bool await_state(pid_t tid, const char *letters);
 pid_t tracer_pid(pid_t tid);
-unsigned open_files(void);
 unsigned long long msec(void);
 void nap_us(long us);
 

@@ -55,6 +55,13 @@ extern struct err why;
 	}                                                                                          \
 	static void of_##name(parameter)
 
+/* Random numbers, the same everywhere (splitmix64); below() gives one that is less than @n. */
+uint64_t random_bits(uint64_t *seed);
+unsigned below(uint64_t *seed, unsigned n);
+
+/* How many files the process has open. */
+unsigned open_files(void);
+
 /* Before main(): adds the test that begins in line @line. */
 void unit_add(const struct CMUnitTest *test, int line);
 
