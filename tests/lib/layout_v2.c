@@ -43,5 +43,5 @@ LAYOUT(pfm_dfl_smpl_hdr_t, 128,
 	F(hdr_count, 0) F(hdr_cur_offs, 8) F(hdr_overflows, 16) F(hdr_buf_size, 24)
 		F(hdr_min_buf_space, 32) F(hdr_version, 40) F(hdr_buf_flags, 44));
 LAYOUT(pfm_dfl_smpl_entry_t, 40,
-	F(pid, 0) F(ovfl_pmd, 4) F(last_reset_val, 8) F(ip, 16) F(tstamp, 24) F(cpu, 32) F(set, 34)
-		F(tgid, 36));
+	F(pid, 0) F(ovfl_pmd, 4) F(ovfl_count, 6) F(last_reset_val, 8) F(ip, 16) F(tstamp, 24)
+		F(cpu, 32) F(set, 34) F(tgid, 36));
