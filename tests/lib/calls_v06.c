@@ -89,22 +89,6 @@ static void creating(void)
 	FAILS(perfmonctl(0, 0x06, NULL, 0), EINVAL);
 }
 
-static void bad_descriptors(void)
-{
-	static const int vectors[] = {PFM_WRITE_PMCS, PFM_WRITE_PMDS, PFM_READ_PMDS,
-		PFM_LOAD_CONTEXT, PFM_CREATE_EVTSETS, PFM_DELETE_EVTSETS, PFM_GETINFO_EVTSETS};
-	static const int plain[] = {PFM_START, PFM_STOP, PFM_RESTART, PFM_UNLOAD_CONTEXT};
-	char arg[256];
-
-	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
-		int fd = bad_descriptor(i);
-		for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
-			FAILS(perfmonctl(fd, vectors[k], arg, 1), EBADF);
-		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
-			FAILS(perfmonctl(fd, plain[k], NULL, 0), EBADF);
-	}
-}
-
 static void vectors(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -588,7 +572,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	creating();
-	bad_descriptors();
 	vectors();
 	long_vector();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));

@@ -76,30 +76,6 @@ static void creating(void)
 	FAILS(pfm_create_context(&ctx, default_format, &arg, sizeof(arg)), ENOMEM);
 }
 
-static void bad_descriptors(void)
-{
-	pfarg_pmc_t pmc;
-	pfarg_pmd_t pmd;
-	pfarg_load_t load = {0};
-	pfarg_setdesc_t desc;
-	pfarg_setinfo_t info;
-
-	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
-		int fd = bad_descriptor(i);
-		FAILS(pfm_write_pmcs(fd, &pmc, 1), EBADF);
-		FAILS(pfm_write_pmds(fd, &pmd, 1), EBADF);
-		FAILS(pfm_read_pmds(fd, &pmd, 1), EBADF);
-		FAILS(pfm_load_context(fd, &load), EBADF);
-		FAILS(pfm_start(fd, NULL), EBADF);
-		FAILS(pfm_stop(fd), EBADF);
-		FAILS(pfm_restart(fd), EBADF);
-		FAILS(pfm_create_evtsets(fd, &desc, 1), EBADF);
-		FAILS(pfm_getinfo_evtsets(fd, &info, 1), EBADF);
-		FAILS(pfm_delete_evtsets(fd, &desc, 1), EBADF);
-		FAILS(pfm_unload_context(fd), EBADF);
-	}
-}
-
 static void vectors(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -466,7 +442,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	creating();
-	bad_descriptors();
 	vectors();
 	longer_vectors();
 	constants();

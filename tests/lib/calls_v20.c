@@ -93,29 +93,6 @@ static void numbers(void)
 	close(fd);
 }
 
-static void bad_descriptors(void)
-{
-	static const struct {
-		int cmd, n;
-	} commands[] = {
-		{PFM_WRITE_PMCS, 1},
-		{PFM_WRITE_PMDS, 1},
-		{PFM_READ_PMDS, 1},
-		{PFM_START, 0},
-		{PFM_STOP, 0},
-		{PFM_RESTART, 0},
-		{PFM_LOAD_CONTEXT, 1},
-		{PFM_UNLOAD_CONTEXT, 0},
-	};
-	char arg[256];
-
-	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++)
-		for (size_t k = 0; k < sizeof(commands) / sizeof(commands[0]); k++)
-			FAILS(perfmonctl(bad_descriptor(i), commands[k].cmd,
-				      commands[k].n ? arg : NULL, commands[k].n),
-				EBADF);
-}
-
 /* Over config/arg_size_max, which is 4096 */
 static void long_vectors(void)
 {
@@ -196,7 +173,6 @@ int main(int argc, char **argv)
 	}
 	creating();
 	numbers();
-	bad_descriptors();
 	long_vectors();
 	information();
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));

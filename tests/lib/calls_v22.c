@@ -96,18 +96,6 @@ static void sets(void)
 	close(fd);
 }
 
-static void bad_descriptors(void)
-{
-	pfarg_setdesc_t desc;
-	pfarg_setinfo_t info;
-
-	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
-		FAILS(pfm_create_evtsets(bad_descriptor(i), &desc, 1), EBADF);
-		FAILS(pfm_getinfo_evtsets(bad_descriptor(i), &info, 1), EBADF);
-		FAILS(pfm_delete_evtsets(bad_descriptor(i), &desc, 1), EBADF);
-	}
-}
-
 /* Over config/arg_size_max, which is 4096, and less than nothing */
 static void long_vectors(void)
 {
@@ -133,7 +121,6 @@ int main(int argc, char **argv)
 	}
 	counting(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	sets();
-	bad_descriptors();
 	long_vectors();
 	creating();
 	return 0;

@@ -46,6 +46,8 @@ static bool set_seed(pmd_t *pmd, uint32_t seed);
 static uint16_t load(int fd, uint16_t set);
 static void start(int fd, uint16_t set);
 static void stop(int fd);
+/* Each of the three fails. */
+static void cannot_load_start_stop(int fd, int error);
 
 /* For field @k of register @i: no wider than a counter, and in both of its halves. */
 static uint64_t distinct(unsigned i, unsigned k)
@@ -342,6 +344,23 @@ static void not_reached(void)
 	close(fd);
 }
 
+static void bad_descriptors(void)
+{
+	pmc_t pmc = {0};
+	pmd_t pmd = {0};
+
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		int fd = bad_descriptor(i);
+
+		FAILS(write_pmcs(fd, &pmc, 1), EBADF);
+		FAILS(write_pmds(fd, &pmd, 1), EBADF);
+		FAILS(read_pmds(fd, &pmd, 1), EBADF);
+		FAILS(restart(fd), EBADF);
+		FAILS(unload(fd), EBADF);
+		cannot_load_start_stop(fd, EBADF);
+	}
+}
+
 /* All fields of a version without event sets, and what is the same in all versions. */
 static void fields(void)
 {
@@ -358,6 +377,7 @@ static void fields(void)
 	close(fd);
 	notification();
 	not_reached();
+	bad_descriptors();
 }
 
 #endif

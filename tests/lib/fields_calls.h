@@ -43,4 +43,14 @@ static void stop(int fd)
 	OK(pfm_stop(fd));
 }
 
+static void cannot_load_start_stop(int fd, int error)
+{
+	pfarg_load_t load = {0};
+	pfarg_start_t start = {0};
+
+	FAILS(pfm_load_context(fd, &load), error);
+	FAILS(pfm_start(fd, &start), error);
+	FAILS(pfm_stop(fd), error);
+}
+
 #endif

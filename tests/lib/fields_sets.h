@@ -277,6 +277,18 @@ static void info_not_reached(void)
 	close(fd);
 }
 
+static void bad_descriptors_for_sets(void)
+{
+	pfarg_setdesc_t desc = {0};
+	pfarg_setinfo_t info = {0};
+
+	for (unsigned i = 0; i < BAD_DESCRIPTORS; i++) {
+		FAILS(create_evtsets(bad_descriptor(i), &desc, 1), EBADF);
+		FAILS(delete_evtsets(bad_descriptor(i), &desc, 1), EBADF);
+		FAILS(getinfo_evtsets(bad_descriptor(i), &info, 1), EBADF);
+	}
+}
+
 static void fields_of_sets(void)
 {
 	int fd = make(PFM_FL_SYSTEM_WIDE);
@@ -311,6 +323,7 @@ static void fields_of_sets(void)
 	deleted();
 	made_again();
 	info_not_reached();
+	bad_descriptors_for_sets();
 }
 
 #endif
