@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # pfm record and pfm report: known programs, all outputs, and what goes wrong meanwhile. Recordings
-# of programs that run for ever are ended when they have enough samples.
+# of programs that run for ever end with the CPU time that these may have.
 
 load common
 
@@ -40,26 +40,30 @@ has_samples() { # FILE SAMPLES
 	gone "$RECORD" || { [ -s "$1" ] && [ "$(stat -c %s "$1")" -ge $((48 * $2)) ]; }
 }
 
-# record_enough END TEST SAMPLES OPTION...: RECORD writes to the file recorded, for which TEST has become
-# true. Where a machine takes nearly as long for a sample as there is from one to the next, the program
-# does not get far between them; and the kernel stops counters that interrupt more often than
-# kernel.perf_event_max_sample_rate, which it lowers by itself. So fewer a second are tried, too; each try
-# ends by `finish END`.
+# record_enough COUNT SAMPLES OPTION... -- COMMAND...: the file recorded, of a command that would run for ever
+# and gets twice the CPU time that so many samples take. COUNT prints how many there are. Where a machine
+# takes nearly as long for a sample as there is from one to the next, the program does not get far between
+# them; and the kernel stops counters that interrupt more often than kernel.perf_event_max_sample_rate, which
+# it lowers by itself. So fewer a second are tried, too.
 record_enough() {
-	local end=$1 enough=$2 samples=$3 hz max
-	shift 3
+	local count=$1 samples=$2 options=() hz max got
+	shift 2
+	until [ "$1" = -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
 	max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 	for hz in 4000 1000 250 60; do
 		[ "$hz" -le $((max / 2)) ] || continue
 		put ok "$MNT/config/tick_us" $((1000000 / hz))
-		record recorded -F "$hz" "$@"
-		if PATIENCE=$((20 + 4 * samples / hz)) until_ok "$enough" recorded "$samples"; then
-			return 0
-		fi
-		echo "$hz samples a second:"
+		# shellcheck disable=SC2016 # of the inner shell; 152: SIGXCPU
+		pfm record -o recorded -F "$hz" "${options[@]}" sh -c 'ulimit -S -c 0; ulimit -S -t "$0"; exec "$@"' \
+			$((1 + 2 * samples / hz)) "$@" || [ $? = 152 ]
+		got=$("$count")
+		[ "$got" -lt "$samples" ] || return 0
+		echo "$hz samples a second: $got"
 		pfm report recorded | head -n 20
-		# shellcheck disable=SC2086 # status, signal
-		finish $end
 	done
 	return 1
 }
@@ -71,9 +75,8 @@ burnt() {
 		END { for (f in n) print f, n[f] }'
 }
 
-# The burner's functions are known from its file, which is still being written.
-has_burnt() { # FILE SAMPLES
-	gone "$RECORD" || { has_samples "$@" && [ "$(burnt "$1" | awk '{ n += $2 } END { print n + 0 }')" -ge "$2" ]; }
+count_burnt() {
+	burnt recorded | awk '{ n += $2 } END { print n + 0 }'
 }
 
 # finish STATUS [SIGNAL]: RECORD ends with that status
@@ -123,8 +126,7 @@ total() { # of the weights in folded stacks
 
 @test "a command that starts another program: its functions have their shares, in all outputs" {
 	serve_perf
-	record_enough "143 TERM" has_burnt 3000 sh -c "burner $CPU_BURNT shares; true"
-	finish 143 TERM
+	record_enough count_burnt 3000 -- sh -c "burner $CPU_BURNT shares; true"
 	shares_are_right
 	pfm report recorded >flat
 	grep -q "^# addresses: of the overflow's interrupt" flat
@@ -146,14 +148,18 @@ chains() {
 		/^$/ { print chain; chain = "" }'
 }
 
-# has_called FILE SAMPLES: with call chains up to main()
-has_called() {
-	gone "$RECORD" || { has_samples "$@" && [ "$(chains "$1" | grep -c ';main;')" -ge "$2" ]; }
+count_all() {
+	chains recorded | wc -l
 }
 
-# has_cut FILE SAMPLES: stacks are not whole
-has_cut() {
-	gone "$RECORD" || pfm report "$1" | grep -qE '^# [0-9]+ stacks are cut'
+# With call chains up to main()
+count_called() {
+	chains recorded | grep -c ';main;'
+}
+
+# Stacks that are not whole
+count_cut() {
+	pfm report recorded | awk '/^# [0-9]+ stacks are cut/ { n = $2 } END { print n + 0 }'
 }
 
 # called_is FUNCTION PERCENT: of the work, within 5 points
@@ -175,8 +181,7 @@ first_caller() {
 
 @test "call chains: callers have their shares, in all outputs" {
 	serve_perf
-	record_enough "143 TERM" has_called 2500 -g "$BUILD/tests/fs/caller" 3
-	finish 143 TERM
+	record_enough count_called 2500 -g -- "$BUILD/tests/fs/caller" 3
 	pfm report recorded --folded >folded
 	called_is heavy 60
 	called_is light 30
@@ -194,9 +199,9 @@ first_caller() {
 	no_contexts
 }
 
-# has_inlined FILE SAMPLES: of outer() and what is inlined there
-has_inlined() {
-	gone "$RECORD" || { has_samples "$@" && [ "$(chains "$1" | grep -c ';outer;')" -ge "$2" ]; }
+# Of outer() and what is inlined there
+count_inlined() {
+	chains recorded | grep -c ';outer;'
 }
 
 # inlined_is FUNCTION PERCENT: within 5 points, of the samples of the program. Samples, as in burnt.
@@ -219,8 +224,7 @@ line_of() {
 	cp "$BATS_TEST_DIRNAME/../fs/inliner.c" .
 	mkdir -p tests/fs && mv inliner.c tests/fs
 	serve_perf
-	record_enough "143 TERM" has_inlined 2500 -g "$BUILD/tests/fs/inliner"
-	finish 143 TERM
+	record_enough count_inlined 2500 -g -- "$BUILD/tests/fs/inliner"
 	inlined_is inner 40
 	inlined_is middle 20
 	inlined_is outer 40
@@ -257,8 +261,7 @@ line_of() {
 		'sink += i; }' 'int main(void) { for (;;) hot(); }' >own.c
 	gcc -g -O1 -o own own.c
 	serve_perf
-	record_enough "143 TERM" has_samples 200 "$PWD/own"
-	finish 143 TERM
+	record_enough count_all 200 -- "$PWD/own"
 	cp recorded named
 	record raw --no-symbols "$PWD/own"
 	until_ok has_samples raw 200
@@ -346,14 +349,12 @@ rm_made() {
 @test "code that a process makes has the names of its map file, if the file is its user's" {
 	makes_code
 	serve_perf
-	record_enough "143 TERM" has_samples 200 ./made $'a fun\xff\x1bction'
-	finish 143 TERM
+	record_enough count_all 200 -- ./made $'a fun\xff\x1bction'
 	pfm report recorded >flat
 	grep -qE ' perf-[0-9]+.map +a fun\?\?ction$' flat
 	rm_made
 	rm recorded
-	record_enough "143 TERM" has_samples 200 ./made other nobody
-	finish 143 TERM
+	record_enough count_all 200 -- ./made other nobody
 	pfm report recorded >flat
 	rm_made
 	! grep -qE ' other$' flat
@@ -388,8 +389,7 @@ rm_made() {
 	} >own.c
 	gcc -g -O1 -I"$BATS_TEST_DIRNAME/../.." -o own own.c
 	serve_perf
-	record_enough "143 TERM" has_samples 200 --no-symbols "$PWD/own"
-	finish 143 TERM
+	record_enough count_all 200 --no-symbols -- "$PWD/own"
 	pfm annotate -i recorded >source
 	grep -qx "# $PWD/own.c" source
 	grep -qE "^ *[0-9.]+% +[0-9]+ +[0-9]+          uint64_t|^ *[0-9.]+% +[0-9]+ +[0-9]+ +WORK\(4 \* unit\); /\* (inn|out)er's" source
@@ -416,20 +416,14 @@ rm_made() {
 @test "call chains: what is deeper is cut, and said" {
 	[ "$(cat /proc/sys/kernel/perf_event_max_stack)" = 127 ] || skip "perf_event_max_stack is not 127"
 	serve_perf
-	record_enough "143 TERM" has_cut 500 -g "$BUILD/tests/fs/caller" 200
-	finish 143 TERM
+	record_enough count_cut 50 -g -- "$BUILD/tests/fs/caller" 200
 	# 125 below work(), after the command
 	pfm report recorded --folded | grep -qE '^caller(;down){125};work [0-9]+$'
 }
 
 @test "call chains: of a CPU, by its interrupts" {
 	serve_perf
-	"$BUILD/tests/fs/caller" 3 3>&- &
-	caller=$!
-	taskset -p -c "$CPU_BURNT" "$caller"
-	record_enough "0 INT" has_called 2500 -g -C "$CPU_BURNT"
-	finish 0 INT
-	kill "$caller"
+	record_enough count_called 2500 -g -C "$CPU_BURNT" -- taskset -c "$CPU_BURNT" "$BUILD/tests/fs/caller" 3
 	called_is heavy 60
 	called_is light 30
 	grep -q "^# addresses: of the overflow's interrupt" <(pfm report recorded)
@@ -450,8 +444,7 @@ rm_made() {
 	serve_perf
 	objcopy --only-keep-debug "$BATS_RUN_TMPDIR/burner" burner.debug
 	objcopy --strip-all --add-gnu-debuglink=burner.debug "$BATS_RUN_TMPDIR/burner" burner
-	record_enough "143 TERM" has_samples 500 --no-symbols ./burner 1 shares
-	finish 143 TERM
+	record_enough count_all 500 --no-symbols -- ./burner 1 shares
 	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
 	id=$(readelf -n burner | awk '/Build ID/ { print $3 }')
 	mkdir -p "server/buildid/$id"
