@@ -484,7 +484,8 @@ static void find_limit(void)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(FIND_SECONDS);
+	alarm(FIND_WAIT);
+	setrlimit(RLIMIT_CPU, &(struct rlimit){FIND_SECONDS, FIND_SECONDS + 1});
 #ifndef __SANITIZE_ADDRESS__
 	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
 
@@ -509,9 +510,10 @@ static int find_here(const struct data_file *f, const struct image *live, int fd
 
 static int find_sentence(int status, struct err *e)
 {
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
 		return err_set(e, ETIMEDOUT,
-			"not all names were found within %d s: debug files are large, or "
+			"not all names were found within %d s of CPU time: debug files are large, "
+			"or "
 			"debuginfod is slow (unset DEBUGINFOD_URLS)",
 			FIND_SECONDS);
 	if (WIFSIGNALED(status))
