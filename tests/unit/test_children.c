@@ -857,6 +857,7 @@ TEST_WITH(setup, teardown, total_by_user)
 {
 	enum { MANY = 20, OTHER = USER + 1 };
 	struct opened many[MANY], one;
+	uint64_t last;
 
 	make_sets(1000);
 	assert_int_equal(mkdir_as(OTHER, "ctx/b"), 0);
@@ -867,9 +868,12 @@ TEST_WITH(setup, teardown, total_by_user)
 	for (int i = 0; i < MANY; i++)
 		send_read(&many[i]);
 	send_read(&one);
+	last = unique - 1;
 	assert_int_equal(await(unique), 0);
 	assert_int_equal(passed, 0);
 	release(&one);
+	/* The kernel releases no file before its read is answered. */
+	assert_int_equal(await(last), 0);
 	for (int i = 0; i < MANY; i++)
 		release(&many[i]);
 }
