@@ -89,7 +89,6 @@ mistakes() {
 	mistakes <<-'END'
 		stta                          | is it stat?
 		script                        | pfm report --perf-script
-		diff                          | pfm stat --compare
 		annotate --symbol x           | pfm annotate FUNCTION
 		help script                   | pfm report --perf-script
 		help scrpt                    | is it script? pfm report --perf-script
@@ -111,7 +110,7 @@ mistakes() {
 			[[ $output == "pfm $command: --frobnicate: no such option"* ]]
 		done
 	done < <(sed -n '/^\.Ss Options of perf/,/^\.El/s/^\.It [a-z]* Ta Li .*/&/p' "$BATS_TEST_DIRNAME/../../man/pfm.1")
-	[ "$n" = 6 ]
+	[ "$n" = 7 ]
 }
 
 @test "events, levels, processes and groups that there are not: what there is" {

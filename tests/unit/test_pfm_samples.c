@@ -199,6 +199,86 @@ TEST(flat)
 	recording_close(&r);
 }
 
+static struct recording before_r;
+
+/* A recording in which 10 of 100 samples, and then @b of 100, are in the second of two functions.
+ */
+static void two_functions(struct recording *to, unsigned b)
+{
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/nowhere/lib.so");
+	for (unsigned i = 0; i < 100; i++)
+		sample(2 + i, 10, i < b ? 0x1200 : 0x1100, 1);
+	end();
+	assert_int_equal(recording_open(to, path, RECORDING_ADDRESSES, &e), 0);
+}
+
+static void diff_written(int (*write)(const struct recording *const of[2], FILE *, struct err *),
+	char *to, size_t room)
+{
+	const struct recording *const both[2] = {&before_r, &r};
+	FILE *f = fmemopen(to, room, "w");
+
+	assert_non_null(f);
+	assert_int_equal(write(both, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int write_diff(const struct recording *const of[2], FILE *to, struct err *err)
+{
+	return diff_write(of, 0, to, err);
+}
+
+/* Two standard deviations: 200 * sqrt(0.1 * 0.9 / 100 + 0.4 * 0.6 / 100) = 11.49 points */
+TEST(diff)
+{
+	two_functions(&before_r, 10);
+	two_functions(&r, 40);
+	diff_written(write_diff, out, sizeof(out));
+	assert_contains(out, " 10.00%   40.00%   +30.00*   11.49   lib.so  0x200\n");
+	assert_contains(out, " 90.00%   60.00%   -30.00*   11.49   lib.so  0x100\n");
+	diff_written(folded_write_diff, out, sizeof(out));
+	assert_contains(out, "prog;0x100 90 60\n");
+	assert_contains(out, "prog;0x200 10 40\n");
+	diff_written(flamegraph_write_diff, out, sizeof(out));
+	assert_contains(out, "0x200 (lib.so), +30.00 points, 40.00 %, 40 overflows</title>");
+	assert_contains(out, "0x100 (lib.so), -30.00 points, 60.00 %, 60 overflows</title>");
+	assert_contains(out, "all, +0.00 points, 100.00 %, 100 overflows</title>");
+	recording_close(&r);
+	recording_close(&before_r);
+}
+
+TEST(diff_within_noise)
+{
+	two_functions(&before_r, 10);
+	two_functions(&r, 12);
+	diff_written(write_diff, out, sizeof(out));
+	assert_contains(out, " 10.00%   12.00%    +2.00 ");
+	assert_lacks(out, "*");
+	recording_close(&r);
+	recording_close(&before_r);
+}
+
+/* A function without samples in one of the recordings, and a recording without any. */
+TEST(diff_of_nothing)
+{
+	const struct recording *const both[2] = {&before_r, &r};
+
+	two_functions(&before_r, 0);
+	begin();
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	diff_written(write_diff, out, sizeof(out));
+	assert_contains(out, "100.00%    0.00%  -100.00");
+	diff_written(folded_write_diff, out, sizeof(out));
+	assert_string_equal(out, "prog;0x100 100 0\n");
+	diff_written(flamegraph_write_diff, out, sizeof(out));
+	assert_int_equal(diff_check(both, &e), 0);
+	recording_close(&r);
+	recording_close(&before_r);
+}
+
 /* Buffers of two threads are read one after the other. */
 TEST(time_orders_records)
 {

@@ -3,14 +3,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/pfm/command.h"
-#include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/reports.h"
-#include "tools/pfm/text/output.h"
 
 /* Output files. If none is wanted, a text for people is written. */
 enum report_output {
@@ -118,17 +115,6 @@ static int report_set_tree(struct report_options *o, const char *order, struct e
 	return err_set(e, EINVAL, "--tree: '%s' is not an order: give callees or callers", order);
 }
 
-static int report_set_limit(struct report_options *o, const char *text, struct err *e)
-{
-	char *end;
-
-	o->at_least = strtod(text, &end);
-	if (end == text || *end || !(o->at_least >= 0 && o->at_least <= 100))
-		return err_set(
-			e, EINVAL, "--percent-limit: '%s' is not a number from 0 to 100", text);
-	return 0;
-}
-
 static int report_option(struct report_options *o, int opt, struct err *e)
 {
 	switch (opt) {
@@ -141,7 +127,7 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 	case REPORT_TREE:
 		return report_set_tree(o, optarg, e);
 	case REPORT_LIMIT:
-		return report_set_limit(o, optarg, e);
+		return report_parse_limit(&o->at_least, optarg, e);
 	case REPORT_NO_DEMANGLE:
 		o->names &= ~(unsigned)RECORDING_DEMANGLE;
 		return 0;
@@ -177,49 +163,31 @@ static int report_parse(struct report_options *o, int argc, char **argv, struct 
 	return 0;
 }
 
-static int report_write_to(const struct recording *r, const struct report_options *o,
-	enum report_output what, FILE *out, struct err *e)
-{
-	if (what == REPORT_FLAMEGRAPH)
-		return flamegraph_write(r, o->at_least, out, e);
-	return report_writers[what](r, out, e);
-}
+/* One of the outputs. */
+struct report_job {
+	const struct recording *r;
+	const struct report_options *o;
+	enum report_output what;
+};
 
-/* Closes the output. An earlier write may have failed, which the last one does not report. */
-static int report_close(FILE *out, const char *path, struct err *e)
+static int report_write_to(const void *of, FILE *out, struct err *e)
 {
-	bool failed = ferror(out);
+	const struct report_job *job = of;
 
-	if (fclose(out) != 0)
-		return err_set(e, errno, "cannot write all of %s: %s: name another file", path,
-			err_name(errno));
-	if (failed)
-		return err_set(e, EIO, "cannot write all of %s: is its disk full?", path);
-	return 0;
+	if (job->what == REPORT_FLAMEGRAPH)
+		return flamegraph_write(job->r, job->o->at_least, out, e);
+	return report_writers[job->what](job->r, out, e);
 }
 
 static int report_write(const struct recording *r, const struct report_options *o,
 	enum report_output what, struct err *e)
 {
-	static const struct output_how how = {.mode = 0666, .spare = DATA_MAGIC};
+	const struct report_job job = {r, o, what};
 	const char *path = o->output[what];
-	int fd, rc;
-	FILE *out;
 
 	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
 		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
-	if (strcmp(path, "-") == 0)
-		return report_write_to(r, o, what, stdout, e);
-	fd = output_open(path, &how, e);
-	if (fd < 0)
-		return fd;
-	out = fdopen(fd, "w");
-	if (!out) {
-		close(fd);
-		return err_set(e, ENOMEM, "no memory");
-	}
-	rc = report_write_to(r, o, what, out, e);
-	return report_close(out, path, e) < 0 ? -e->no : rc;
+	return report_to(path, report_write_to, &job, e);
 }
 
 /* Writes the event that is chosen. */

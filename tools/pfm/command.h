@@ -77,7 +77,7 @@ void options_print_help(const struct pfm_command *c, FILE *out);
 /* All commands in the order of `pfm help`; NULL ends them. */
 extern const struct pfm_command *const pfm_commands[];
 
-extern const struct pfm_command cmd_annotate, cmd_check, cmd_decode, cmd_encode, cmd_list, cmd_record,
-	cmd_report, cmd_stat, cmd_top, cmd_who;
+extern const struct pfm_command cmd_annotate, cmd_check, cmd_decode, cmd_diff, cmd_encode, cmd_list,
+	cmd_record, cmd_report, cmd_stat, cmd_top, cmd_who;
 
 #endif

@@ -32,6 +32,7 @@ const struct pfm_command *const pfm_commands[] = {
 	&cmd_record,
 	&cmd_report,
 	&cmd_annotate,
+	&cmd_diff,
 	&cmd_list,
 	&cmd_encode,
 	&cmd_decode,
@@ -47,7 +48,6 @@ static const struct {
 } main_foreign[] = {
 	{"bench", "perf bench"},
 	{"c2c", "perf c2c"},
-	{"diff", "`pfm stat --compare 'COMMAND A' 'COMMAND B'`"},
 	{"events", "`pfm list`"},
 	{"evlist", "the first lines of `pfm report --perf-script`"},
 	{"features", "lscpu"},

@@ -40,7 +40,7 @@ static const char flame_script[] =
 	"const L=10,C=7,byId=id=>document.getElementById(id),svg=document.documentElement;\n"
 	"const H=svg.getAttribute('height');\n"
 	"let W=1180,seen=[0,1],chosen='';\n"
-	"const end=/( \\([^()]*\\))?, [0-9.]+ %, [0-9]+ overflows$/;\n"
+	"const end=/( \\([^()]*\\))?(, [-+][0-9.]+ points)?, [0-9.]+ %, [0-9]+ overflows$/;\n"
 	"const all=[...byId('frames').children].map(g=>{\n"
 	" const r=g.querySelector('rect'),t=g.querySelector('title').textContent;\n"
 	" return "
@@ -176,6 +176,28 @@ static unsigned flame_depth(const struct flame *fl, const struct stack_node *s)
 	return deepest;
 }
 
+/* The change of a node's share, in points. */
+static double flame_change(const struct flame *fl, const struct stack_node *s)
+{
+	double all = fl->st.before->weight ? (double)fl->st.before->weight : 1;
+
+	return 100 * ((double)s->weight / (double)fl->total -
+			     (double)fl->st.before[s - fl->st.nodes].weight / all);
+}
+
+/* Writes a colour by a change: red for more, blue for less, the stronger the larger; 10 points have
+ * the full colour. */
+static void flame_write_change(double points, FILE *out)
+{
+	double strength = points < 0 ? -points / 10 : points / 10;
+	unsigned weak = (unsigned)(240 - 170 * (strength < 1 ? strength : 1));
+
+	if (points < 0)
+		fprintf(out, "#%02x%02xff", weak, weak);
+	else
+		fprintf(out, "#ff%02x%02x", weak, weak);
+}
+
 static void flame_write_frame(
 	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
 {
@@ -192,10 +214,15 @@ static void flame_write_frame(
 		flame_write_text(k->object, SIZE_MAX, out);
 		fputs(")", out);
 	}
+	if (fl->st.before)
+		fprintf(out, ", %+.2f points", flame_change(fl, s));
 	fprintf(out, ", %.2f %%, %" PRIu64 " overflows</title>", 100 * part, s->weight);
 	fprintf(out, "<rect x=\"%.4f\" y=\"%u\" width=\"%.4f\" height=\"%d\" fill=\"", left, y,
 		width, FLAME_ROW - 1);
-	flame_write_colour(k, out);
+	if (fl->st.before)
+		flame_write_change(flame_change(fl, s), out);
+	else
+		flame_write_colour(k, out);
 	fputs("\"/>", out);
 	flame_write_label(k->name, left, width, y, out);
 	fputs("</g>\n", out);
@@ -242,6 +269,22 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 		FLAME_LEFT, height - 10);
 }
 
+/* Writes the graph, and frees the tree, whose making returned @rc. */
+static int flame_finish(struct flame *fl, const struct recording *r, int rc, struct err *e)
+{
+	if (rc == 0) {
+		fl->depth = flame_depth(fl, fl->st.nodes);
+		flame_write_head(r, fl, fl->out);
+		fputs("<g id=\"frames\">\n", fl->out);
+		flame_write_below(fl, fl->st.nodes, 0, 0);
+		fputs("</g>\n", fl->out);
+		fputs(flame_script, fl->out);
+		fputs("</svg>\n", fl->out);
+	}
+	stacks_free(&fl->st);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+}
+
 int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e)
 {
 	double least = at_least / 100 * FLAME_WIDTH;
@@ -250,17 +293,17 @@ int flamegraph_write(const struct recording *r, double at_least, FILE *out, stru
 		.total = r->weight ? r->weight : 1,
 		.narrowest = least > FLAME_NARROWEST ? least : FLAME_NARROWEST,
 	};
-	int rc = stacks_build(&fl.st, r, STACKS_BY_NAME);
 
-	if (rc == 0) {
-		fl.depth = flame_depth(&fl, fl.st.nodes);
-		flame_write_head(r, &fl, out);
-		fputs("<g id=\"frames\">\n", out);
-		flame_write_below(&fl, fl.st.nodes, 0, 0);
-		fputs("</g>\n", out);
-		fputs(flame_script, out);
-		fputs("</svg>\n", out);
-	}
-	stacks_free(&fl.st);
-	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+	return flame_finish(&fl, r, stacks_build(&fl.st, r, STACKS_BY_NAME), e);
+}
+
+int flamegraph_write_diff(const struct recording *const r[2], FILE *out, struct err *e)
+{
+	struct flame fl = {
+		.out = out,
+		.total = r[1]->weight ? r[1]->weight : 1,
+		.narrowest = FLAME_NARROWEST,
+	};
+
+	return flame_finish(&fl, r[1], stacks_build_diff(&fl.st, r, STACKS_BY_NAME), e);
 }

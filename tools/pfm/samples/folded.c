@@ -22,6 +22,18 @@ static void folded_append(struct text *path, const struct stack_name *k)
 		*p = *p == ';' ? ':' : *p;
 }
 
+static void folded_write_line(const struct folded *f, const struct stack_node *s)
+{
+	const struct stack_before *before = f->st.before ? &f->st.before[s - f->st.nodes] : NULL;
+
+	if (!s->self && !(before && before->self))
+		return;
+	fprintf(f->out, "%s", f->path.p ? f->path.p : "");
+	if (before)
+		fprintf(f->out, " %" PRIu64, before->self);
+	fprintf(f->out, " %" PRIu64 "\n", s->self);
+}
+
 static void folded_write_below(struct folded *f, const struct stack_node *s)
 {
 	size_t above = f->path.n;
@@ -31,22 +43,33 @@ static void folded_write_below(struct folded *f, const struct stack_node *s)
 
 		text_append(&f->path, ";", s == f->st.nodes ? 0 : 1);
 		folded_append(&f->path, stack_name(&f->st, c));
-		if (c->self)
-			fprintf(f->out, "%s %" PRIu64 "\n", f->path.p ? f->path.p : "", c->self);
+		folded_write_line(f, c);
 		folded_write_below(f, c);
 		f->path.n = above;
 	}
 }
 
+/* Writes the lines, and frees the tree, whose making returned @rc. */
+static int folded_finish(struct folded *f, int rc, struct err *e)
+{
+	if (rc == 0)
+		folded_write_below(f, f->st.nodes);
+	rc = text_ok(&f->path) ? rc : -ENOMEM;
+	stacks_free(&f->st);
+	text_free(&f->path);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+}
+
 int folded_write(const struct recording *r, FILE *out, struct err *e)
 {
 	struct folded f = {.out = out};
-	int rc = stacks_build(&f.st, r, STACKS_BY_NAME);
 
-	if (rc == 0)
-		folded_write_below(&f, f.st.nodes);
-	rc = text_ok(&f.path) ? rc : -ENOMEM;
-	stacks_free(&f.st);
-	text_free(&f.path);
-	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
+	return folded_finish(&f, stacks_build(&f.st, r, STACKS_BY_NAME), e);
+}
+
+int folded_write_diff(const struct recording *const r[2], FILE *out, struct err *e)
+{
+	struct folded f = {.out = out};
+
+	return folded_finish(&f, stacks_build_diff(&f.st, r, STACKS_BY_NAME), e);
 }

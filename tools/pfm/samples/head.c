@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Writes the lines about the recording that precede a text for people. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/num.h"
 #include "base/slice.h"
@@ -63,4 +65,15 @@ void report_write_head(const struct recording *r, FILE *out)
 	if (r->nstacks)
 		fprintf(out, "# call chains: by frame pointers; code without them hides callers\n");
 	head_write_notes(r, out);
+}
+
+int report_parse_limit(double *at_least, const char *text, struct err *e)
+{
+	char *end;
+
+	*at_least = strtod(text, &end);
+	if (end == text || *end || !(*at_least >= 0 && *at_least <= 100))
+		return err_set(
+			e, EINVAL, "--percent-limit: '%s' is not a number from 0 to 100", text);
+	return 0;
 }

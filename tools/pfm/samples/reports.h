@@ -36,6 +36,12 @@ int flat_write(const struct recording *r, const struct flat_keys *keys, double a
 /* Writes the head of a text for people: what was recorded, how exactly, and what is missing. */
 void report_write_head(const struct recording *r, FILE *out);
 
+/* Parses the argument of --percent-limit. */
+int report_parse_limit(double *at_least, const char *text, struct err *e);
+/* Calls @write with the file @path, "-" for stdout. A recording is not replaced. */
+int report_to(const char *path, int (*write)(const void *of, FILE *out, struct err *e),
+	const void *of, struct err *e);
+
 /* How the call tree is shown. */
 struct tree_options {
 	bool callers; /* show below a function those that call it, instead of those that it calls */
@@ -57,6 +63,18 @@ int folded_write(const struct recording *r, FILE *out, struct err *e);
 /* Writes a flame graph that a browser shows without any other file. Leaves out frames of less than
  * @at_least percent. */
 int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e);
+
+/* EINVAL: the recordings, before and after, are of different events. */
+int diff_check(const struct recording *const r[2], struct err *e);
+/* Writes the functions of both recordings, the largest change first. Leaves out changes of less
+ * than
+ * @at_least points. */
+int diff_write(const struct recording *const r[2], double at_least, FILE *out, struct err *e);
+/* Writes a line "COMMAND;CALLER;FUNCTION BEFORE AFTER" for each stack of either recording. */
+int folded_write_diff(const struct recording *const r[2], FILE *out, struct err *e);
+/* Writes a flame graph of the second recording, with the changes since the first as colours. */
+int flamegraph_write_diff(const struct recording *const r[2], FILE *out, struct err *e);
+
 /* Writes the text of perf script. */
 int perf_script_write(const struct recording *r, FILE *out, struct err *e);
 /* Writes profile.proto of pprof, compressed if pfm was built with zlib. */

@@ -171,7 +171,9 @@ static int stacks_fill(struct stacks *st, const struct recording *r, bool caller
 	int rc;
 
 	pairs_init(&alike);
-	rc = l.name && stacks_step(st, 0, INDEXED_NONE, &(uint32_t){0}) == 0 ? 0 : -ENOMEM;
+	rc = l.name ? 0 : -ENOMEM;
+	if (rc == 0 && !st->n)
+		rc = stacks_step(st, 0, INDEXED_NONE, &(uint32_t){0});
 	if (rc == 0)
 		rc = stacks_name_locations(st, &l);
 	if (rc == 0)
@@ -239,6 +241,23 @@ static int stacks_by_rank(const struct stacks *st, uint32_t *all)
 	return 0;
 }
 
+/* Adds the weights of nodes to those of their parents. */
+static void stacks_add_up(struct stacks *st)
+{
+	for (uint32_t i = st->n; i-- > 0;) {
+		struct stack_node *s = &st->nodes[i];
+
+		s->weight += s->self;
+		if (st->before)
+			st->before[i].weight += st->before[i].self;
+		if (!i)
+			break;
+		st->nodes[s->parent].weight += s->weight;
+		if (st->before)
+			st->before[s->parent].weight += st->before[i].weight;
+	}
+}
+
 /* Adds up weights, and links the children of each node. */
 static int stacks_link(struct stacks *st, enum stacks_order order)
 {
@@ -246,11 +265,7 @@ static int stacks_link(struct stacks *st, enum stacks_order order)
 
 	if (!all || stacks_rank(st) < 0 || stacks_by_rank(st, all) < 0)
 		return -ENOMEM;
-	for (uint32_t i = st->n; i-- > 0;) {
-		st->nodes[i].weight += st->nodes[i].self;
-		if (i)
-			st->nodes[st->nodes[i].parent].weight += st->nodes[i].weight;
-	}
+	stacks_add_up(st);
 	if (order != STACKS_BY_NAME)
 		qsort_r(all, st->n - 1, sizeof(*all), stacks_compare_weights, st);
 	for (uint32_t i = 0; i + 1 < st->n; i++) {
@@ -262,17 +277,57 @@ static int stacks_link(struct stacks *st, enum stacks_order order)
 	return 0;
 }
 
-int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order)
+/* Moves the weights of the first recording, whose nodes are the first @n ones, out of the nodes. */
+static int stacks_set_before(struct stacks *st, const uint64_t *selves, uint32_t n)
+{
+	st->before = calloc(st->n, sizeof(*st->before));
+	if (!st->before)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		st->before[i].self = selves[i];
+		st->nodes[i].self -= selves[i];
+	}
+	return 0;
+}
+
+/* Adds the second recording to the tree of the first. */
+static int stacks_fill_after(struct stacks *st, const struct recording *r, bool callers)
+{
+	CLEANUP_FREE uint64_t *selves = calloc(st->n, sizeof(*selves));
+	uint32_t n = st->n;
+
+	if (!selves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		selves[i] = st->nodes[i].self;
+	return stacks_fill(st, r, callers) < 0 ? -ENOMEM : stacks_set_before(st, selves, n);
+}
+
+static int stacks_build_all(struct stacks *st, const struct recording *first,
+	const struct recording *second, enum stacks_order order)
 {
 	int rc;
 
 	*st = (struct stacks){.n = 0};
 	indexed_init(&st->by_name, stacks_name_key, st);
 	indexed_init(&st->by_parent, stacks_node_key, st);
-	rc = stacks_fill(st, r, order == STACKS_CALLERS);
+	rc = stacks_fill(st, first, order == STACKS_CALLERS);
+	if (rc == 0 && second)
+		rc = stacks_fill_after(st, second, order == STACKS_CALLERS);
 	indexed_free(&st->by_parent);
 	indexed_free(&st->by_name);
 	return rc < 0 ? rc : stacks_link(st, order);
+}
+
+int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order)
+{
+	return stacks_build_all(st, r, NULL, order);
+}
+
+int stacks_build_diff(
+	struct stacks *st, const struct recording *const r[2], enum stacks_order order)
+{
+	return stacks_build_all(st, r[0], r[1], order);
 }
 
 void stacks_free(struct stacks *st)
@@ -281,4 +336,5 @@ void stacks_free(struct stacks *st)
 		free(st->names[i].name);
 	free(st->names);
 	free(st->nodes);
+	free(st->before);
 }

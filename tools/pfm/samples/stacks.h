@@ -28,6 +28,11 @@ struct stack_node {
 	uint32_t name;  /* in stacks.names; not of the root */
 };
 
+/* Weights of a node in the first of two recordings. */
+struct stack_before {
+	uint64_t weight, self;
+};
+
 enum stacks_order {
 	STACKS_BY_NAME,   /* The root, commands, then callers above what they call, by name. */
 	STACKS_BY_WEIGHT, /* Like STACKS_BY_NAME, but the heaviest first. */
@@ -36,6 +41,7 @@ enum stacks_order {
 
 struct stacks {
 	struct stack_node *nodes;
+	struct stack_before *before; /* by node; NULL: there is one recording */
 	uint32_t n;
 	uint32_t room;
 	struct stack_name *names;
@@ -47,6 +53,10 @@ struct stacks {
 
 /* Returns 0 or -ENOMEM. */
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order);
+/* The same, of two recordings: nodes have the weights of the second, and before those of the first.
+ */
+int stacks_build_diff(
+	struct stacks *st, const struct recording *const r[2], enum stacks_order order);
 void stacks_free(struct stacks *st);
 
 static inline const struct stack_name *stack_name(
