@@ -41,15 +41,27 @@ def text(s):
     return s.encode() + bytes(8 - len(s.encode()) % 8)
 
 
+def names_of(name, build_id, first):
+    """The bodies of the records with the names of the functions, as pfm record finds them: (type, body)."""
+    strings = b"".join(s.encode() + b"\0" for s in ["", *(f"f{i}" for i in range(FUNCTIONS))])
+    yield 12, struct.pack("=II", FUNCTIONS + 1, 0) + strings
+    yield 11, struct.pack("=IIIIB20s", 0, 0, 0, 0, 20, build_id) + os.path.abspath(name).encode() + b"\0"
+    # A return address is looked up one byte before.
+    places = [(SIZE * i + at - before, i, at - before)
+              for i in range(FUNCTIONS) for at in range(8, SIZE, 16) for before in (0, 1)]
+    yield 13, struct.pack("=II", 0, len(places)) + b"".join(
+        struct.pack("=QQIIIIII", first + offset, first + offset, i + 1, within, 0, 0, 0, 0) for offset, i, within in places)
+
+
 def write_pfm(path, samples, frames, functions):
-    name, build_id, _ = functions
+    name, build_id, first = functions
 
     def record(kind, body):
         body += bytes(-len(body) % 8)
         return struct.pack("=II", kind, 8 + len(body)) + body
 
     with open(path, "wb") as f:
-        f.write(struct.pack("=8sII", b"PFMDATA\n", 1, 0x01020304))
+        f.write(struct.pack("=8sII", b"PFMDATA\n", 2, 0x01020304))
         f.write(record(1, b"command bench\naddresses interrupt\n\0"))
         f.write(record(2, struct.pack("=QQ", PERIOD, 0) + b"task-clock\0"))
         f.write(record(3, struct.pack("=QIII", 1, PID, PID, 0) + b"bench\0"))
@@ -61,6 +73,8 @@ def write_pfm(path, samples, frames, functions):
                 f.write(struct.pack("=IIQQIIIIIIQ", 8, 56 + len(chain), *fields, frames + 1, 0, 0, USER) + chain)
             else:
                 f.write(struct.pack("=IIQQIIII", 5, 48, *fields, 1) + chain)
+        for kind, body in names_of(name, build_id, first):
+            f.write(record(kind, body))
         f.write(record(7, struct.pack("=Q", 2**62)))
 
 
