@@ -53,7 +53,7 @@ without_libraries() {
 		return 1
 	}
 	"$pfm" --version | grep '^without elfutils: ' &&
-		"$pfm" --version | grep '^libpfm4 is not built in: ' &&
+		"$pfm" --version | grep '^libpfm4 is missing: ' &&
 		! "$pfm" decode --pmu=skl 0xc0 2>"$work/less.said" && grep libpfm4 "$work/less.said" &&
 		! ldd "$pfm" | grep -E 'libpfm|libdw'
 }

@@ -348,3 +348,8 @@ offered() {
 	done
 	[ ! -e "$BATS_TEST_TMPDIR/recorded" ]
 }
+
+# The loader would bind them before each command starts, and fork() would copy what it has changed.
+@test "libraries that most commands do not need are not loaded" {
+	! readelf -d "$BUILD/tools/pfm/pfm" | grep -E 'NEEDED.*(libpfm|libdw|libelf)'
+}

@@ -1206,7 +1206,7 @@ TEST(function_names)
 {
 	char room[LOCATION_ROOM];
 
-	if (!symbols_supported)
+	if (!symbols_supported())
 		skip();
 	write_own(0, false);
 	open_recording(RECORDING_DEFAULT);
@@ -1227,7 +1227,7 @@ TEST(ended_process)
 	struct data_map m = {.time = 1, .addr = 0x1000, .len = 0x1000, .pid = UINT32_MAX};
 	struct track t;
 
-	if (!symbols_supported)
+	if (!symbols_supported())
 		skip();
 	begin();
 	assert_int_equal(track_init(&t, &w, &e), 0);
@@ -1277,7 +1277,7 @@ TEST(demangled_functions)
 {
 	char room[LOCATION_ROOM];
 
-	if (!symbols_supported)
+	if (!symbols_supported())
 		skip();
 	write_own(0, false);
 	open_recording(RECORDING_DEFAULT);
@@ -1293,7 +1293,7 @@ TEST(demangled_functions)
 /* Names of another build of the program would be wrong. */
 TEST(another_build_has_no_names)
 {
-	if (!symbols_supported)
+	if (!symbols_supported())
 		skip();
 	write_own(1, false);
 	open_recording(RECORDING_DEFAULT);
@@ -1309,7 +1309,7 @@ TEST(another_file_has_no_names)
 {
 	char room[LOCATION_ROOM];
 
-	if (!symbols_supported)
+	if (!symbols_supported())
 		skip();
 	write_own(0, true);
 	open_recording(RECORDING_DEFAULT);

@@ -206,7 +206,7 @@ static int decode_check_libpfm(const char *libpfm, struct err *e)
 	unsigned n = 0;
 
 	if (libpfm[0] && !libpfm_version())
-		return err_set(e, EOPNOTSUPP, "--pmu: pfm was built without libpfm4");
+		return err_set(e, EOPNOTSUPP, "--pmu: libpfm4 is missing: install it");
 	if (libpfm[0])
 		libpfm_each(slice_of(libpfm), decode_count, NULL, &n);
 	if (libpfm[0] && !n)

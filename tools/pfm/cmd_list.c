@@ -250,7 +250,7 @@ static int list_all(const struct pmus *pmus, const struct list_options *o,
 		return 0;
 	return err_set(e, ENOENT,
 		"%s has no event with '%.80s' in its name or description: `pfm list` shows all%s",
-		pmu->name, o->word, libpfm_version() ? "" : "; pfm was built without libpfm4");
+		pmu->name, o->word, libpfm_version() ? "" : "; libpfm4 is missing");
 }
 
 static int list_parse_options(int argc, char **argv, struct list_options *o, struct err *e)

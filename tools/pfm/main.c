@@ -190,10 +190,10 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("pfm " PERFMONFS_VERSION);
-		if (!symbols_supported)
+		if (!symbols_supported())
 			puts("without elfutils: pfm report shows addresses, not names");
 		printf("libpfm4 %s\n",
-			libpfm_version() ? libpfm_version() : "is not built in: fewer event names");
+			libpfm_version() ? libpfm_version() : "is missing: fewer event names");
 		return 0;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -504,7 +504,7 @@ static int event_unknown(const struct pfm_pmu *pmu, struct slice name, struct er
 	if (pmu->software_only)
 		return event_unknown_hardware(pmu, name, e);
 	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list%s", SLICE_ARG(name),
-		pmu->name, libpfm_version() ? "" : "; pfm was built without libpfm4");
+		pmu->name, libpfm_version() ? "" : "; libpfm4 is missing");
 }
 
 /* The type of CPUs that @source names, by its own name, by Linux's name of their PMU, or by a name

@@ -8,8 +8,34 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/library.h"
 
 enum { MAX_CODES = 8 };
+
+#define LIBPFM_FUNCTIONS(F)                                                                        \
+	F(struct libpfm, pfm_get_event_attr_info)                                                  \
+	F(struct libpfm, pfm_get_event_info)                                                       \
+	F(struct libpfm, pfm_get_event_next)                                                       \
+	F(struct libpfm, pfm_get_os_event_encoding)                                                \
+	F(struct libpfm, pfm_get_pmu_info)                                                         \
+	F(struct libpfm, pfm_get_version)                                                          \
+	F(struct libpfm, pfm_initialize)                                                           \
+	F(struct libpfm, pfm_strerror)
+
+static struct libpfm {
+	LIBPFM_FUNCTIONS(LIBRARY_POINTER)
+} libpfm;
+
+static bool libpfm_open(void)
+{
+	static const struct library_function functions[] = {LIBPFM_FUNCTIONS(LIBRARY_FUNCTION)};
+	static int state = -1;
+
+	if (state < 0)
+		state = library_open("libpfm.so.4", functions,
+			sizeof(functions) / sizeof(functions[0]), &libpfm);
+	return state;
+}
 
 /* Sets an environment variable, or removes it if @value is NULL. Returns the previous value, which
  * the caller frees. */
@@ -34,11 +60,13 @@ static bool libpfm_ready(void)
 {
 	static int state = -1;
 
+	if (state < 0 && !libpfm_open())
+		state = 0;
 	if (state < 0) {
 		CLEANUP_FREE char *inactive = libpfm_swap("LIBPFM_ENCODE_INACTIVE", "1");
 		CLEANUP_FREE char *disabled = libpfm_swap("LIBPFM_DISABLED_PMUS", "perf,perf_raw");
 
-		state = pfm_initialize() == PFM_SUCCESS;
+		state = libpfm.pfm_initialize() == PFM_SUCCESS;
 		free(libpfm_swap("LIBPFM_ENCODE_INACTIVE", inactive));
 		free(libpfm_swap("LIBPFM_DISABLED_PMUS", disabled));
 	}
@@ -48,8 +76,11 @@ static bool libpfm_ready(void)
 const char *libpfm_version(void)
 {
 	static char version[16];
-	int v = pfm_get_version();
+	int v;
 
+	if (!libpfm_open())
+		return NULL;
+	v = libpfm.pfm_get_version();
 	snprintf(version, sizeof(version), "%d.%d", PFM_MAJ_VERSION(v), PFM_MIN_VERSION(v));
 	return version;
 }
@@ -102,7 +133,7 @@ static int libpfm_refuse(int rc, const char *name, struct err *e)
 {
 	if (rc == PFM_ERR_NOTFOUND)
 		return err_set(e, ENOENT, "%s: no such event", name);
-	return err_set(e, EINVAL, "%s: libpfm4: %s", name, pfm_strerror(rc));
+	return err_set(e, EINVAL, "%s: libpfm4: %s", name, libpfm.pfm_strerror(rc));
 }
 
 static int libpfm_take(enum arch_encoding encoding, const pfm_pmu_encode_arg_t *arg,
@@ -131,10 +162,14 @@ int libpfm_encode(
 		.codes = codes, .fstr = &qualified, .size = sizeof(arg), .count = MAX_CODES};
 	int rc;
 
+	if (!libpfm_open())
+		return err_set(e, ENOENT,
+			"%.*s: the machine lacks libpfm4, which has more names: install it",
+			SLICE_ARG(name));
 	if (name.n >= sizeof(text) || !libpfm_ready())
 		return err_set(e, ENOENT, "%.*s: no such event", SLICE_ARG(name));
 	snprintf(text, sizeof(text), "%.*s", (int)name.n, name.p);
-	rc = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE, &arg);
+	rc = libpfm.pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE, &arg);
 	if (rc != PFM_SUCCESS)
 		return libpfm_refuse(rc, text, e);
 	return libpfm_take(encoding, &arg, qualified ? qualified : "", c, e);
@@ -160,11 +195,11 @@ typedef void libpfm_event_fn(void *arg, const pfm_event_info_t *event, const cha
 
 static void libpfm_events_of(const pfm_pmu_info_t *pmu, libpfm_event_fn *each, void *arg)
 {
-	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
+	for (int i = pmu->first_event; i != -1; i = libpfm.pfm_get_event_next(i)) {
 		pfm_event_info_t event = {.size = sizeof(event)};
 		char name[EVENT_NAME];
 
-		if (pfm_get_event_info(i, PFM_OS_NONE, &event) != PFM_SUCCESS)
+		if (libpfm.pfm_get_event_info(i, PFM_OS_NONE, &event) != PFM_SUCCESS)
 			continue;
 		snprintf(name, sizeof(name), "%s::%s", pmu->name, event.name);
 		each(arg, &event, name);
@@ -176,7 +211,7 @@ static void libpfm_events(struct slice pmu, libpfm_event_fn *each, void *arg)
 	for (int p = 0; libpfm_ready() && p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t info = {.size = sizeof(info)};
 
-		if (pfm_get_pmu_info((pfm_pmu_t)p, &info) == PFM_SUCCESS &&
+		if (libpfm.pfm_get_pmu_info((pfm_pmu_t)p, &info) == PFM_SUCCESS &&
 			libpfm_wanted(pmu, &info))
 			libpfm_events_of(&info, each, arg);
 	}
@@ -192,7 +227,8 @@ static unsigned libpfm_umasks(
 		pfm_event_attr_info_t attr = {.size = sizeof(attr)};
 		char qualified[2 * EVENT_NAME];
 
-		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+		if (libpfm.pfm_get_event_attr_info(event->idx, i, PFM_OS_NONE, &attr) !=
+				PFM_SUCCESS ||
 			attr.type != PFM_ATTR_UMASK)
 			continue;
 		umasks++;

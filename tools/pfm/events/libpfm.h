@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Event names of libpfm4, if pfm was built with it. */
+/* Event names of libpfm4, if pfm was built with it and it is installed. */
 #ifndef TOOLS_PFM_EVENTS_LIBPFM_H
 #define TOOLS_PFM_EVENTS_LIBPFM_H
 
@@ -11,12 +11,13 @@
 #include "tools/pfm/events/nearest.h"
 #include "tools/pfm/events/pfm_pmu.h"
 
-/* The version of the library, such as "4.13"; NULL: pfm was built without it. */
+/* The version of the library, such as "4.13"; NULL: pfm was built without it, or it is not
+ * installed. */
 const char *libpfm_version(void);
 
 /*
  * Encodes PMU::EVENT:UMASK..., or EVENT:UMASK... of the machine's PMU. -ENOENT: no such event, or
- * pfm was built without libpfm4; -EINVAL: an attribute is wrong or missing, or the event is of
+ * there is no libpfm4; -EINVAL: an attribute is wrong or missing, or the event is of
  * another vendor.
  */
 int libpfm_encode(

@@ -2,9 +2,10 @@
 #include "tools/pfm/samples/debug_info.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/pfm/samples/libdw.h"
 
 /* Bounds for damaged files. */
 enum { DEBUG_INFO_DEPTH = 64, DEBUG_INFO_RANGES = 1 << 22, DEBUG_INFO_DIES = 1 << 24 };
@@ -110,11 +111,11 @@ static const struct range *debug_ranges_find(const struct ranges *r, uint64_t ad
 /* Adds the addresses of @die, a unit or a function. */
 static void debug_ranges_add_die(struct ranges *r, Dwarf_Die *die, unsigned unit)
 {
-	struct range one = {.unit = unit, .die = dwarf_dieoffset(die)};
+	struct range one = {.unit = unit, .die = libdw.dwarf_dieoffset(die)};
 	Dwarf_Addr base;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &one.low, &one.high)) > 0)
+	while ((at = libdw.dwarf_ranges(die, at, &base, &one.low, &one.high)) > 0)
 		debug_ranges_add(r, &one);
 }
 
@@ -124,7 +125,8 @@ static void debug_info_add_unit(struct debug_info *d, Dwarf_Die *die, Dwarf_Addr
 	Dwarf_Die split;
 
 	*u = (struct unit){.die = *die, .tree = *die, .bias = bias};
-	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
+	if (libdw.dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
+		split.addr)
 		u->tree = split;
 	debug_ranges_add_die(&d->ranges, die, d->n++);
 }
@@ -135,7 +137,7 @@ static void debug_info_index(struct debug_info *d)
 	Dwarf_Die *die = NULL;
 
 	d->indexed = true;
-	while ((die = dwfl_module_nextcu(d->module, die, &bias)) != NULL) {
+	while ((die = libdw.dwfl_module_nextcu(d->module, die, &bias)) != NULL) {
 		if (d->n == d->room) {
 			unsigned room = d->room ? 2 * d->room : 16;
 			struct unit *units = realloc(d->units, room * sizeof(*units));
@@ -154,15 +156,15 @@ static void debug_info_index(struct debug_info *d)
 static void debug_unit_index_below(struct unit *u, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
-	int rc = depth < DEBUG_INFO_DEPTH ? dwarf_child(parent, &die) : 1;
+	int rc = depth < DEBUG_INFO_DEPTH ? libdw.dwarf_child(parent, &die) : 1;
 
-	for (; rc == 0 && u->dies < DEBUG_INFO_DIES; rc = dwarf_siblingof(&die, &die)) {
+	for (; rc == 0 && u->dies < DEBUG_INFO_DIES; rc = libdw.dwarf_siblingof(&die, &die)) {
 		u->dies++;
-		switch (dwarf_tag(&die)) {
+		switch (libdw.dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 			debug_ranges_add_die(&u->functions, &die, 0);
-			if (!dwarf_hasattr(&die, DW_AT_declaration) &&
-				!dwarf_hasattr(&die, DW_AT_inline))
+			if (!libdw.dwarf_hasattr(&die, DW_AT_declaration) &&
+				!libdw.dwarf_hasattr(&die, DW_AT_inline))
 				debug_unit_index_below(u, &die, depth + 1);
 			break;
 		case DW_TAG_namespace:
@@ -206,7 +208,8 @@ static struct unit *debug_info_unit(struct debug_info *d, uint64_t address)
 static struct symbol_line debug_unit_position(struct unit *u, const char *file, unsigned line)
 {
 	Dwarf_Attribute attribute;
-	const char *dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attribute));
+	const char *dir =
+		libdw.dwarf_formstring(libdw.dwarf_attr(&u->die, DW_AT_comp_dir, &attribute));
 	size_t n = dir ? strlen(dir) : 0;
 
 	if (n && strncmp(file, dir, n) == 0 && file[n] == '/')
@@ -216,11 +219,11 @@ static struct symbol_line debug_unit_position(struct unit *u, const char *file, 
 
 static struct symbol_line debug_unit_line(struct unit *u, uint64_t address)
 {
-	Dwarf_Line *found = dwarf_getsrc_die(&u->die, address);
-	const char *file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+	Dwarf_Line *found = libdw.dwarf_getsrc_die(&u->die, address);
+	const char *file = found ? libdw.dwarf_linesrc(found, NULL, NULL) : NULL;
 	int line = 0;
 
-	if (!file || dwarf_lineno(found, &line) < 0 || line <= 0)
+	if (!file || libdw.dwarf_lineno(found, &line) < 0 || line <= 0)
 		return (struct symbol_line){NULL};
 	return debug_unit_position(u, file, (unsigned)line);
 }
@@ -229,7 +232,7 @@ static bool debug_die_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
 {
 	Dwarf_Attribute attribute;
 
-	return dwarf_formudata(dwarf_attr(die, name, &attribute), value) == 0;
+	return libdw.dwarf_formudata(libdw.dwarf_attr(die, name, &attribute), value) == 0;
 }
 
 /* Where an inlined function was called. */
@@ -241,9 +244,9 @@ static struct symbol_line debug_unit_call(struct unit *u, Dwarf_Die *inlined)
 
 	if (!debug_die_number(inlined, DW_AT_call_file, &file) ||
 		!debug_die_number(inlined, DW_AT_call_line, &line) || !line ||
-		dwarf_getsrcfiles(&u->die, &files, NULL) < 0)
+		libdw.dwarf_getsrcfiles(&u->die, &files, NULL) < 0)
 		return (struct symbol_line){NULL};
-	name = dwarf_filesrc(files, file, NULL, NULL);
+	name = libdw.dwarf_filesrc(files, file, NULL, NULL);
 	if (!name)
 		return (struct symbol_line){NULL};
 	return debug_unit_position(u, name, (unsigned)line);
@@ -255,7 +258,7 @@ static const char *debug_die_string(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 
-	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+	return libdw.dwarf_formstring(libdw.dwarf_attr_integrate(die, name, &attribute));
 }
 
 static const char *debug_die_name(Dwarf_Die *die)
@@ -276,18 +279,19 @@ static unsigned debug_die_inlined(
 	unsigned n = 0, dies = 0;
 
 	for (unsigned depth = 0; depth < DEBUG_INFO_DEPTH && n < most; depth++) {
-		int rc = dwarf_child(&child, &die);
+		int rc = libdw.dwarf_child(&child, &die);
 
-		for (; rc == 0; rc = dies++ < DEBUG_INFO_DIES ? dwarf_siblingof(&die, &die) : 1) {
-			int tag = dwarf_tag(&die);
+		for (; rc == 0;
+			rc = dies++ < DEBUG_INFO_DIES ? libdw.dwarf_siblingof(&die, &die) : 1) {
+			int tag = libdw.dwarf_tag(&die);
 
 			if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
-				dwarf_haspc(&die, address) > 0)
+				libdw.dwarf_haspc(&die, address) > 0)
 				break;
 		}
 		if (rc != 0)
 			break;
-		if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+		if (libdw.dwarf_tag(&die) == DW_TAG_inlined_subroutine)
 			found[n++] = die;
 		child = die;
 	}
@@ -300,7 +304,7 @@ static unsigned debug_unit_inlined(
 	const struct range *r = debug_ranges_find(&u->functions, address);
 	Dwarf_Die function;
 
-	if (!r || !dwarf_offdie(dwarf_cu_getdwarf(u->tree.cu), r->die, &function))
+	if (!r || !libdw.dwarf_offdie(libdw.dwarf_cu_getdwarf(u->tree.cu), r->die, &function))
 		return 0;
 	return debug_die_inlined(&function, address, found, most);
 }

@@ -5,7 +5,6 @@
 
 #ifdef HAVE_LIBDW
 
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,9 +15,8 @@
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/debug_info.h"
+#include "tools/pfm/samples/libdw.h"
 #include "tools/pfm/samples/regular.h"
-
-const bool symbols_supported = true;
 
 enum { SYMBOLS_OVERLAP = 64 };
 
@@ -63,15 +61,24 @@ static int symbols_find_debug_file(Dwfl_Module *module, void **userdata, const c
 {
 	if (!symbols_link_is_safe(file, link))
 		return -1;
-	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+	return libdw.dwfl_standard_find_debuginfo(
+		module, userdata, name, base, file, link, crc, found);
 }
 
-static const Dwfl_Callbacks symbols_callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
+/* The other functions are set by symbols_supported(). */
+static Dwfl_Callbacks symbols_callbacks = {
 	.find_debuginfo = symbols_find_debug_file,
-	.section_address = dwfl_offline_section_address,
 	.debuginfo_path = &symbols_debuginfo_path,
 };
+
+bool symbols_supported(void)
+{
+	if (!libdw_open())
+		return false;
+	symbols_callbacks.find_elf = libdw.dwfl_build_id_find_elf;
+	symbols_callbacks.section_address = libdw.dwfl_offline_section_address;
+	return true;
+}
 
 static int symbols_open_file(const char *path, struct err *e)
 {
@@ -86,7 +93,7 @@ static int symbols_check_id(Dwfl_Module *module, const struct object *o, struct 
 {
 	const unsigned char *id;
 	GElf_Addr at;
-	int n = dwfl_module_build_id(module, &id, &at);
+	int n = libdw.dwfl_module_build_id(module, &id, &at);
 
 	if (!o->id_size || (n == o->id_size && memcmp(id, o->id, o->id_size) == 0))
 		return 0;
@@ -118,21 +125,23 @@ static int symbols_check_file(int fd, const struct object *o, struct err *e)
 /* Loads the file at its own addresses. */
 static int symbols_load(struct symbols *s, const struct object *o, int from, struct err *e)
 {
-	CLEANUP_CLOSE int fd =
-		from >= 0 ? fcntl(from, F_DUPFD_CLOEXEC, 3) : symbols_open_file(o->path, e);
+	CLEANUP_CLOSE int fd = -1;
 	GElf_Addr bias;
 
+	if (!symbols_supported())
+		return err_set(e, ENOSYS, "%s: elfutils (libdw1) is missing: install it", o->path);
+	fd = from >= 0 ? fcntl(from, F_DUPFD_CLOEXEC, 3) : symbols_open_file(o->path, e);
 	if (fd < 0 || (o->path[0] == '/' && symbols_check_file(fd, o, e) < 0))
 		return -e->no;
-	s->dwfl = dwfl_begin(&symbols_callbacks);
+	s->dwfl = libdw.dwfl_begin(&symbols_callbacks);
 	if (!s->dwfl)
 		return err_set(e, ENOMEM, "no memory for the symbols of %s", o->path);
-	dwfl_report_begin(s->dwfl);
-	s->module = dwfl_report_elf(s->dwfl, o->path, o->path, fd, 0, true);
+	libdw.dwfl_report_begin(s->dwfl);
+	s->module = libdw.dwfl_report_elf(s->dwfl, o->path, o->path, fd, 0, true);
 	if (s->module)
 		(void)take_fd(&fd);
-	dwfl_report_end(s->dwfl, NULL, NULL);
-	s->elf = s->module ? dwfl_module_getelf(s->module, &bias) : NULL;
+	libdw.dwfl_report_end(s->dwfl, NULL, NULL);
+	s->elf = s->module ? libdw.dwfl_module_getelf(s->module, &bias) : NULL;
 	if (!s->elf)
 		return err_set(e, ENOEXEC, "%s is not an ELF file", o->path);
 	s->lines = debug_info_new(s->module);
@@ -158,7 +167,7 @@ void symbols_close(struct symbols *s)
 	if (s)
 		debug_info_free(s->lines);
 	if (s && s->dwfl)
-		dwfl_end(s->dwfl);
+		libdw.dwfl_end(s->dwfl);
 	if (s)
 		free(s->all);
 	free(s);
@@ -169,12 +178,12 @@ static uint64_t symbols_address(Elf *elf, uint64_t offset)
 {
 	size_t n = 0;
 
-	if (elf_getphdrnum(elf, &n) < 0)
+	if (libdw.elf_getphdrnum(elf, &n) < 0)
 		return offset;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr h;
 
-		if (gelf_getphdr(elf, (int)i, &h) && h.p_type == PT_LOAD &&
+		if (libdw.gelf_getphdr(elf, (int)i, &h) && h.p_type == PT_LOAD &&
 			offset - h.p_offset < h.p_filesz)
 			return offset - h.p_offset + h.p_vaddr;
 	}
@@ -186,7 +195,7 @@ static uint64_t symbols_address(Elf *elf, uint64_t offset)
 static void symbols_add(struct symbols *s, const GElf_Sym *sym, GElf_Addr address, const char *name)
 {
 	int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
-	Elf_Scn *scn = elf_getscn(s->elf, sym->st_shndx);
+	Elf_Scn *scn = libdw.elf_getscn(s->elf, sym->st_shndx);
 	GElf_Shdr section;
 
 	if (!name || !name[0] || sym->st_shndx == SHN_UNDEF ||
@@ -196,7 +205,7 @@ static void symbols_add(struct symbols *s, const GElf_Sym *sym, GElf_Addr addres
 		.high = address + sym->st_size,
 		.name = name,
 		.rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK};
-	if (!sym->st_size && scn && gelf_getshdr(scn, &section))
+	if (!sym->st_size && scn && libdw.gelf_getshdr(scn, &section))
 		s->all[s->n].end = section.sh_addr + section.sh_size;
 	s->n++;
 }
@@ -215,15 +224,15 @@ static int symbols_compare(const void *a, const void *b)
 
 static void symbols_index(struct symbols *s)
 {
-	int n = dwfl_module_getsymtab(s->module);
+	int n = libdw.dwfl_module_getsymtab(s->module);
 
 	s->indexed = true;
 	s->all = n > 0 ? calloc((size_t)n, sizeof(*s->all)) : NULL;
 	for (int i = 1; s->all && i < n; i++) {
 		GElf_Addr address;
 		GElf_Sym sym;
-		const char *name =
-			dwfl_module_getsym_info(s->module, i, &sym, &address, NULL, NULL, NULL);
+		const char *name = libdw.dwfl_module_getsym_info(
+			s->module, i, &sym, &address, NULL, NULL, NULL);
 
 		symbols_add(s, &sym, address, name);
 	}
@@ -281,7 +290,10 @@ unsigned symbols_frames(
 
 #else
 
-const bool symbols_supported = false;
+bool symbols_supported(void)
+{
+	return false;
+}
 
 struct symbols *symbols_open(const struct object *o, int fd, struct err *e)
 {

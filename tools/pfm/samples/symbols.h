@@ -17,8 +17,9 @@ struct symbol {
 	uint64_t offset;  /* from the function's beginning */
 };
 
-/* Whether pfm was built with elfutils. If not, symbols_open() fails with ENOSYS. */
-extern const bool symbols_supported;
+/* Whether pfm was built with elfutils, which is installed. If not, symbols_open() fails with
+ * ENOSYS. */
+bool symbols_supported(void);
 
 /* Opens the file @fd, or the one at the path of @o if @fd is -1. NULL with a sentence: it cannot be
  * read, or is not the file that was mapped. */

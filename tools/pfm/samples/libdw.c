@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/libdw.h"
+
+struct libdw libdw;
+
+bool libdw_open(void)
+{
+	static const struct library_function functions[] = {LIBDW_FUNCTIONS(LIBRARY_FUNCTION)};
+	static int state = -1;
+
+	if (state < 0)
+		state = library_open(
+			"libdw.so.1", functions, sizeof(functions) / sizeof(functions[0]), &libdw);
+	return state;
+}

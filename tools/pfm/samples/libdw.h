@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of elfutils, if pfm was built with it and it is installed. Opened by libdw_open(). */
+#ifndef TOOLS_PFM_SAMPLES_LIBDW_H
+#define TOOLS_PFM_SAMPLES_LIBDW_H
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+
+#include "base/library.h"
+
+#define LIBDW_FUNCTIONS(F)                                                                         \
+	F(struct libdw, dwarf_attr)                                                                \
+	F(struct libdw, dwarf_attr_integrate)                                                      \
+	F(struct libdw, dwarf_child)                                                               \
+	F(struct libdw, dwarf_cu_getdwarf)                                                         \
+	F(struct libdw, dwarf_cu_info)                                                             \
+	F(struct libdw, dwarf_dieoffset)                                                           \
+	F(struct libdw, dwarf_filesrc)                                                             \
+	F(struct libdw, dwarf_formstring)                                                          \
+	F(struct libdw, dwarf_formudata)                                                           \
+	F(struct libdw, dwarf_getsrc_die)                                                          \
+	F(struct libdw, dwarf_getsrcfiles)                                                         \
+	F(struct libdw, dwarf_hasattr)                                                             \
+	F(struct libdw, dwarf_haspc)                                                               \
+	F(struct libdw, dwarf_lineno)                                                              \
+	F(struct libdw, dwarf_linesrc)                                                             \
+	F(struct libdw, dwarf_offdie)                                                              \
+	F(struct libdw, dwarf_ranges)                                                              \
+	F(struct libdw, dwarf_siblingof)                                                           \
+	F(struct libdw, dwarf_tag)                                                                 \
+	F(struct libdw, dwfl_begin)                                                                \
+	F(struct libdw, dwfl_build_id_find_elf)                                                    \
+	F(struct libdw, dwfl_end)                                                                  \
+	F(struct libdw, dwfl_module_build_id)                                                      \
+	F(struct libdw, dwfl_module_getelf)                                                        \
+	F(struct libdw, dwfl_module_getsym_info)                                                   \
+	F(struct libdw, dwfl_module_getsymtab)                                                     \
+	F(struct libdw, dwfl_module_nextcu)                                                        \
+	F(struct libdw, dwfl_offline_section_address)                                              \
+	F(struct libdw, dwfl_report_begin)                                                         \
+	F(struct libdw, dwfl_report_elf)                                                           \
+	F(struct libdw, dwfl_report_end)                                                           \
+	F(struct libdw, dwfl_standard_find_debuginfo)                                              \
+	F(struct libdw, elf_getphdrnum)                                                            \
+	F(struct libdw, elf_getscn)                                                                \
+	F(struct libdw, gelf_getphdr)                                                              \
+	F(struct libdw, gelf_getshdr)
+
+extern struct libdw {
+	LIBDW_FUNCTIONS(LIBRARY_POINTER)
+} libdw;
+
+/* False: it is not installed. */
+bool libdw_open(void);
+
+#endif
