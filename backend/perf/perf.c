@@ -178,14 +178,16 @@ static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 	const struct perf_group *g = &c->group;
 	int leader = group_is_inherited(g) ? g->leader : -1, fd;
 
-	if (!c->watch.page && watch_open(&c->watch, atomic_load(g->tid), leader, e) < 0)
+	if (g->process && g->begun)
+		return process_watch(g->process, e);
+	if (!c->watch.open && watch_open(&c->watch, atomic_load(g->tid), e) < 0)
+		return -e->no;
+	if (!c->watch.page && watch_map(&c->watch, leader, e) < 0)
 		return -e->no;
 	fd = leader < 0 ? c->watch.fd : leader;
-	if (g->process && g->begun)
-		fd = process_watch(g->process);
-	else if (watch_is_over(fd))
-		fd = -1;
-	return fd >= 0 ? fd : err_set(e, ESRCH, "all threads have ended or have lost their events");
+	return watch_is_over(fd)
+		       ? err_set(e, ESRCH, "all threads have ended or have lost their events")
+		       : fd;
 }
 
 /* Makes events that do not run give up their counters to others. False: there are none. */

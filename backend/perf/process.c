@@ -43,6 +43,9 @@ struct perf_process {
 	struct process_member member[PMU_MAX_PMDS];
 	unsigned nthreads;
 	struct process_thread *threads;
+	/* The thread whose watch is mapped: those before it have ended, with all that they have
+	 * created. */
+	unsigned watched;
 };
 
 /* Threads of a process, in ascending order. */
@@ -91,6 +94,7 @@ static void process_close(struct perf_process *p)
 	free(p->threads);
 	p->threads = NULL;
 	p->nthreads = 0;
+	p->watched = 0;
 }
 
 void process_free(struct perf_process *p)
@@ -125,8 +129,7 @@ static int process_open_thread(const struct perf_process *p, const struct perf_s
 	t->leader = perf_leader_new(perf_on_thread(t->tid), &process_conf, e);
 	if (t->leader < 0)
 		return t->leader;
-	if (watch_open(&t->watch, t->tid, t->leader, e) == 0 &&
-		process_open_members(p, src, t, e) == 0)
+	if (watch_open(&t->watch, t->tid, e) == 0 && process_open_members(p, src, t, e) == 0)
 		return 0;
 	process_close_thread(t);
 	return -e->no;
@@ -381,10 +384,26 @@ bool process_count(const struct perf_process *p, uint64_t id, struct process_rea
 	return true;
 }
 
-int process_watch(const struct perf_process *p)
+/* Maps the watch of the next thread. The one before it keeps its page until then, as long as there
+ * is memory for both: rings of other targets could take it. */
+static int process_map_watch(struct perf_process *p, struct process_thread *t, struct err *e)
 {
-	for (unsigned i = 0; i < p->nthreads; i++)
-		if (!watch_is_over(p->threads[i].leader))
-			return p->threads[i].leader;
-	return -1;
+	int rc = t->watch.page ? 0 : watch_map(&t->watch, t->leader, e);
+
+	if (p->watched)
+		watch_unmap(&t[-1].watch);
+	return rc < 0 && p->watched ? watch_map(&t->watch, t->leader, e) : rc;
+}
+
+int process_watch(struct perf_process *p, struct err *e)
+{
+	for (; p->watched < p->nthreads; p->watched++) {
+		struct process_thread *t = &p->threads[p->watched];
+
+		if (process_map_watch(p, t, e) < 0)
+			return -e->no;
+		if (!watch_is_over(t->leader))
+			return t->leader;
+	}
+	return err_set(e, ESRCH, "all threads have ended or have lost their events");
 }

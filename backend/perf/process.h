@@ -56,7 +56,8 @@ bool process_time(const struct perf_process *p, struct process_reading *r);
 bool process_count(const struct perf_process *p, uint64_t id, struct process_reading *r);
 
 /* Returns a descriptor of one of the remaining groups, on which poll() reports POLLHUP when all
- * threads that have inherited it have ended. -1: no group is left. */
-int process_watch(const struct perf_process *p);
+ * threads that have inherited it have ended. Only this group takes a page of locked memory. ESRCH:
+ * no group is left; EPERM. */
+int process_watch(struct perf_process *p, struct err *e);
 
 #endif

@@ -23,41 +23,42 @@ static size_t watch_page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static int watch_map(struct perf_watch *w, int leader, struct err *e)
+int watch_open(struct perf_watch *w, pid_t tid, struct err *e)
+{
+	static const struct thread_conf alone;
+
+	w->fd = perf_leader_new(perf_on_thread(tid), &alone, e);
+	w->open = w->fd >= 0;
+	return w->open ? 0 : w->fd;
+}
+
+int watch_map(struct perf_watch *w, int leader, struct err *e)
 {
 	void *page = mmap(NULL, watch_page_size(), PROT_READ, MAP_SHARED, w->fd, 0);
 
 	if (page == MAP_FAILED)
 		return watch_refused("mmap of a perf event", errno, e);
 	w->page = page;
-	if (leader < 0)
+	if (leader < 0 || ioctl(leader, PERF_EVENT_IOC_SET_OUTPUT, w->fd) == 0)
 		return 0;
-	return ioctl(leader, PERF_EVENT_IOC_SET_OUTPUT, w->fd) < 0
-		       ? watch_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e)
-		       : 0;
+	watch_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e);
+	watch_unmap(w);
+	return -e->no;
 }
 
-int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e)
+void watch_unmap(struct perf_watch *w)
 {
-	static const struct thread_conf alone;
-
-	w->fd = perf_leader_new(perf_on_thread(tid), &alone, e);
-	if (w->fd < 0)
-		return w->fd;
-	if (watch_map(w, leader, e) == 0)
-		return 0;
-	if (!w->page)
-		close(w->fd);
-	return -e->no;
+	if (w->page)
+		munmap(w->page, watch_page_size());
+	w->page = NULL;
 }
 
 void watch_close(struct perf_watch *w)
 {
-	if (!w->page)
-		return;
-	munmap(w->page, watch_page_size());
-	close(w->fd);
-	w->page = NULL;
+	watch_unmap(w);
+	if (w->open)
+		close(w->fd);
+	w->open = false;
 }
 
 bool watch_is_over(int fd)

@@ -15,14 +15,21 @@
 #include "base/err.h"
 
 struct perf_watch {
+	bool open;
 	int fd;
-	void *page; /* Mapping of the ring buffer; NULL: there is no watch. */
+	void *page; /* Mapping of the ring buffer; NULL: poll() reports nothing. */
 };
 
-/* From now on, poll() reports POLLHUP on @leader, an inherited event of thread @tid, when the
- * thread and all that have inherited the event are without it. If @leader is -1, poll() reports
- * POLLHUP on w->fd when the thread is without its events. ESRCH, EMFILE, EPERM. */
-int watch_open(struct perf_watch *w, pid_t tid, int leader, struct err *e);
+/* Opens the other event on thread @tid. ESRCH, EMFILE, EPERM. */
+int watch_open(struct perf_watch *w, pid_t tid, struct err *e);
+
+/* From now on, poll() reports POLLHUP on @leader, an inherited event of the thread, when the thread
+ * and all that have inherited the event are without it. If @leader is -1, poll() reports POLLHUP on
+ * w->fd when the thread is without its events. The page is locked memory, which is limited: EPERM.
+ */
+int watch_map(struct perf_watch *w, int leader, struct err *e);
+void watch_unmap(struct perf_watch *w); /* @w need not be mapped. */
+
 void watch_close(struct perf_watch *w); /* @w need not be open. */
 
 /* Whether poll() reports POLLHUP on @fd, which is watched. */

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "backend/perf/perf.h"
+#include "base/cleanup.h"
 #include "daemon/authz/proc.h"
 
 #define SEL(n) (0x100u + (n))
@@ -383,6 +384,44 @@ TEST_WITH(begin_inherit, end, watch)
 		usleep(1000);
 	program.orders = -1;
 	assert_true(count() >= 2 * PAGES);
+}
+
+/* Ring buffers of perf events, which are locked memory. */
+static unsigned rings(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	unsigned n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "[perf_event]") != NULL;
+	return n;
+}
+
+/* Every thread of a process is waited for, and few of them take locked memory for that. */
+TEST_WITH(begin_process, end, watch_process)
+{
+	enum { IDLERS = 8, RINGS = 3 };
+	unsigned before = rings();
+	struct err e;
+	int fd;
+
+	for (int i = 0; i < IDLERS; i++)
+		tell(ORDER_IDLER);
+	select_both(event("minor-faults"));
+	fd = be->ops->thread_watch(program.target, &e);
+	assert_true(fd >= 0);
+	assert_false(is_gone(fd));
+	close(program.orders);
+	program.orders = -1;
+	while (fd >= 0) {
+		assert_in_range(rings(), before + 1, before + RINGS);
+		while (!is_gone(fd))
+			usleep(1000);
+		fd = be->ops->thread_watch(program.target, &e);
+	}
+	assert_int_equal(e.no, ESRCH);
 }
 
 /* The kernel starts @threads, and refuses the next one. */
