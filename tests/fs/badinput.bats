@@ -47,6 +47,91 @@ NUMBERS="$REGISTERS $CONFIG sim/advance $SET/timeout_ns $SET/next"
 LISTS="sim/fault sim/offline sim/poke"
 ONE_LINE="$WORDS $NUMBERS $LISTS"
 
+@test "each file read byte by byte gives what one read gives" {
+	put ok "$C/format" "default size=4096"
+	put ok "$C/pmc/0" 0x4100c0
+	put ok "$C/pmd/0" "-1000 notify"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000 # there is a message
+	run -0 bounded python3 - "$MNT" <<-'END'
+		import errno, os, sys
+		def outcome(call, *args):
+		    try:
+		        return call(*args)
+		    except OSError as e:
+		        return errno.errorcode[e.errno]
+		def read(fd, size):
+		    found = piece = outcome(os.read, fd, size)
+		    while piece and not isinstance(piece, str):
+		        piece = outcome(os.read, fd, size) # EAGAIN after the lines of events
+		        found += piece if isinstance(piece, bytes) else b""
+		    return found
+		count = 0
+		for path, _, names in os.walk(sys.argv[1]):
+		    for name in names:
+		        file = os.path.join(path, name)
+		        if os.path.islink(file) or not os.stat(file).st_mode & 0o444:
+		            continue
+		        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+		        found = read(fd, 1)
+		        # The rest of the text that the first byte has begun, or for memory and errors the same again.
+		        if isinstance(found, str):
+		            expected = "EINVAL" if name == "msg" else outcome(os.pread, fd, 1 << 22, 0)
+		        elif name == "clone":
+		            expected = b"1 ctx/1\n"
+		        elif name == "events" and file.startswith(sys.argv[1] + "/ctx/"):
+		            expected = b"overflow cpu=1 set=0 pmds=0\n"
+		        else:
+		            expected = found[:1] + os.pread(fd, 1 << 22, 1)
+		        if found != expected:
+		            print(file, found[:80], expected[:80])
+		        os.close(fd)
+		        count += 1
+		print(count > 100)
+	END
+	is True
+}
+
+@test "a write of one byte is a whole command: a digit may be a value, all other bytes fail" {
+	run -0 bounded python3 - "$MNT" <<-'END'
+		import errno, os, sys
+		def write(fd, text):
+		    try:
+		        return os.write(fd, text) == len(text) and "ok"
+		    except OSError as e:
+		        return errno.errorcode[e.errno]
+		def text_of(fd):
+		    try:
+		        return os.pread(fd, 1 << 20, 0)
+		    except OSError as e:
+		        return errno.errorcode[e.errno]
+		count, lists = 0, ("grants", "fault", "offline", "metrics") # they were empty before, too
+		for path, _, names in os.walk(sys.argv[1]):
+		    for name in sorted(names):
+		        file = os.path.join(path, name)
+		        if os.path.islink(file) or os.stat(file).st_mode & 0o222 == 0:
+		            continue
+		        fd = os.open(file, os.O_RDWR if os.stat(file).st_mode & 0o444 else os.O_WRONLY)
+		        before = text_of(fd)
+		        for byte in b"x\xc3-#=,\n \0":
+		            got = write(fd, bytes([byte]))
+		            if got != "EINVAL" and not (byte in b"\n \0" and got == "ok" and name in lists):
+		                print(file, bytes([byte]), got)
+		            if name not in ("ctl", "clone") and text_of(fd) != before: # those give sentences
+		                print(file, bytes([byte]), text_of(fd)[:80], before[:80])
+		        got = write(fd, b"7")
+		        if got not in ("ok", "EINVAL", "ERANGE", "ENOENT"):
+		            print(file, got)
+		        if got == "ok" and not isinstance(before, str):
+		            write(fd, before)
+		        os.close(fd)
+		        count += 1
+		print(count > 30)
+	END
+	is True
+}
+
 @test "a write of no bytes does nothing" {
 	for f in $ONE_LINE ctx/a/regs; do
 		put ok "$MNT/$f" ""

@@ -182,6 +182,21 @@ buffer_of_text() {
 	lines "hist size=65536" "8192 2" "default size=8192" refused none
 }
 
+# sizes_after_rmdir passed|fed: an open clone keeps its size and memory
+sizes_after_rmdir() {
+	exec 4<>"$MNT/clone" 5<>"$MNT/clone"
+	clone_of_4 setup 0 default 8192 map private 8192 0 sh "stat -Lc %s /proc/$$/fd/4" sh "rmdir $MNT/ctx/*" \
+		sh "stat -Lc %s /proc/$$/fd/4 /proc/$$/fd/5" mapped 16 stop
+	lines "8192 1" "" 8192 8192 4096 00000000000000008000000000000000 ENODEV
+	output=$(python3 -c 'import os; print(os.fstat(4).st_size, os.fstat(5).st_size)')
+	is "8192 4096"
+	exec 4>&- 5>&-
+}
+
+@test "the size of an open clone stays when its context is removed" {
+	both sizes_after_rmdir
+}
+
 @test "as text, and by ioctls" {
 	serve --backend=sim
 	local armed=(pmcs "0=$USER" pmds "0=-2000:$NOTIFY:-2000")
