@@ -150,6 +150,16 @@ wrong_formats() {
 	LINES
 }
 
+@test "a reader of another format sees that by the tag" {
+	serve --backend=sim
+	new a
+	for format in hist stack correlate profile; do
+		put ok "$C/format" "$format size=8192"
+		run -1 bounded "$BUILD/tests/fs/smplread" "$C" 1 /dev/null
+		[[ $output == *"not of the format default" ]]
+	done
+}
+
 @test "wrong formats and arguments change nothing" {
 	both wrong_formats
 }

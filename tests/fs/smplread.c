@@ -210,6 +210,8 @@ static const unsigned char *map_buffer(void)
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		err(1, "buffer");
+	if (!pfm_smpl_has_tag(p, PFM_DFL_SMPL_TAG))
+		errx(1, "the buffer is not of the format " PFM_DFL_SMPL_NAME);
 	return p;
 }
 

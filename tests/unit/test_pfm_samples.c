@@ -1096,6 +1096,48 @@ TEST(full_buffer_of_ended_context)
 }
 
 /* The file has each record that it has room for as a whole, and can be read. */
+/* Opens the context of a child whose buffer begins with @hdr. */
+static int open_child(const pfm_correlate_smpl_hdr_t *hdr)
+{
+	char dir[] = "/tmp/test_pfm_samples.XXXXXX";
+	struct source s;
+	int parent, rc;
+	FILE *buffer;
+
+	assert_non_null(mkdtemp(dir));
+	parent = open(dir, O_PATH | O_DIRECTORY);
+	assert_int_equal(mkdirat(parent, "children", 0700), 0);
+	assert_int_equal(mkdirat(parent, "children/7", 0700), 0);
+	close(openat(parent, "children/7/msg", O_WRONLY | O_CREAT, 0600));
+	buffer = fdopen(openat(parent, "children/7/buffer", O_WRONLY | O_CREAT, 0600), "w");
+	assert_int_equal(fwrite(hdr, sizeof(*hdr), 1, buffer), 1);
+	fclose(buffer);
+	rc = source_open_child(&s, parent, "7", NULL, &e);
+	if (rc == 0)
+		source_close(&s);
+	unlinkat(parent, "children/7/buffer", 0);
+	unlinkat(parent, "children/7/msg", 0);
+	unlinkat(parent, "children/7", AT_REMOVEDIR);
+	unlinkat(parent, "children", AT_REMOVEDIR);
+	close(parent);
+	rmdir(dir);
+	return rc;
+}
+
+TEST(buffer_of_another_format)
+{
+	pfm_correlate_smpl_hdr_t hdr = {.hdr_tag = PFM_CORRELATE_SMPL_TAG};
+
+	assert_int_equal(open_child(&hdr), 0);
+	hdr.hdr_tag = PFM_PROFILE_SMPL_TAG;
+	assert_int_equal(open_child(&hdr), 0);
+	hdr.hdr_tag = 0; /* an older daemon's */
+	assert_int_equal(open_child(&hdr), 0);
+	hdr.hdr_tag = PFM_STACK_SMPL_TAG;
+	assert_int_equal(open_child(&hdr), -EPROTO);
+	assert_non_null(strstr(e.text, "format"));
+}
+
 TEST(disk_full)
 {
 	struct rlimit before, limit = {10000, RLIM_INFINITY};
