@@ -8,6 +8,7 @@ import itertools
 import os
 from typing import Optional, Union
 
+from . import _events
 from ._context import Context
 from ._files import Descriptor, Directory
 from ._values import Cpu, Reading, RegisterInfo, Thread, of_cpus, of_reading, of_register
@@ -146,6 +147,19 @@ class Mount(Directory):
     def events(self) -> dict[str, int]:
         """Returns {NAME: VALUE for a PMC} of the events that the backend defines."""
         return self.pmu.events()
+
+    def all_events(self) -> dict[str, str]:
+        """Returns {NAME: description} of the events that pfm knows. This and the next two need
+        libpfmfs. A PMC takes names of events() without it."""
+        return _events.list_events(self.path)
+
+    def encode(self, event: str) -> tuple[int, int]:
+        """Returns (PMC, value) for any event that pfm knows: ctx.pmc[PMC] = value."""
+        return _events.encode(self.path, event)
+
+    def encode_regs(self, *events: str) -> tuple[str, tuple[int, ...]]:
+        """Returns the lines for EventSet.regs, and the PMD that counts each event."""
+        return _events.encode_regs(self.path, events)
 
     def formats(self) -> dict[str, str]:
         """Returns {NAME: UUID} of the sampling formats."""

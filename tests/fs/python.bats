@@ -136,6 +136,13 @@ documented() {
 	documented sim
 }
 
+@test "examples of doc/python.md with libpfmfs" {
+	serve --backend=sim
+	! readelf -d "$BUILD/tools/pfm/libpfmfs.so.1" | grep -q libasan || export LD_PRELOAD=$(cc -print-file-name=libasan.so)
+	export LD_LIBRARY_PATH=$BUILD/tools/pfm ASAN_OPTIONS=detect_leaks=0 PFM_EVENTS=$BATS_TEST_DIRNAME/../../tools/pfm/events/data
+	documented sim-libpfmfs
+}
+
 @test "examples of doc/python.md with a live page" {
 	serve --backend=sim
 	new page

@@ -78,6 +78,10 @@ int main(int argc, char **argv)
 	IS(errno, EINVAL);
 	IS(pfm_encode_regs(argv[1], NULL, 0, NULL, NULL, 0), -1);
 	IS(errno, EINVAL);
+	IS(pfm_encode_event(argv[1], NULL, &pmc, &value), -1);
+	IS(errno, EINVAL);
+	IS(pfm_encode_regs(argv[1], (const char *const[]){"cycles", NULL}, 2, NULL, NULL, 0), -1);
+	IS(errno, EINVAL);
 	if (argc == 2)
 		return list(argv[1]);
 	return argc == 3 ? encode_one(argv[1], argv[2])

@@ -251,6 +251,34 @@ lib_encode() {
 	[ "$(sed -n 's/^Libs: .*-l//p' "$BUILD"/meson-private/libpfmfs.pc)" = pfmfs ]
 }
 
+# words_of FILE: the functions of libpfmfs that it names, each once
+words_of() {
+	grep -oE 'pfm_(encode|list)_[a-z]+' "$1" | grep -v '_t$' | sort -u
+}
+
+@test "libpfmfs: its man page has all calls, in each name, and its example is C" {
+	local root call
+
+	root=$(realpath "$BATS_TEST_DIRNAME/../..")
+	words_of "$root/tools/pfm/libpfmfs.map" >"$BATS_TEST_TMPDIR/calls"
+	diff "$BATS_TEST_TMPDIR/calls" <(sed -n '/^\.Sh NAME/,/^\.Sh LIB/p' "$root/man/pfm_encode_event.3" >"$BATS_TEST_TMPDIR/name"
+		words_of "$BATS_TEST_TMPDIR/name")
+	while read -r call; do
+		[ "$call" = pfm_encode_event ] || grep -qx '\.so man3/pfm_encode_event.3' "$root/man/$call.3"
+		grep -q "'$call.3'" "$root/man/meson.build"
+	done <"$BATS_TEST_TMPDIR/calls"
+	grep -q "^ (symver)$(awk '/{/ { print $1; exit }' "$root/tools/pfm/libpfmfs.map") " "$root/debian/libperfmonfs1.symbols"
+	{
+		echo '#include <err.h>'
+		sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$root/man/pfm_encode_event.3" | grep '^#'
+		echo 'int main(void) {'
+		sed -n '/^\.Bd/,/^\.Ed/p' "$root/man/pfm_encode_event.3" | grep -v '^[.#]'
+		echo '}'
+	} >"$BATS_TEST_TMPDIR/example.c"
+	cat "$BATS_TEST_TMPDIR/example.c"
+	cc -Wall -Werror -fsyntax-only -I "$root/include" "$BATS_TEST_TMPDIR/example.c"
+}
+
 @test "list WORD: by name and description" {
 	serve --backend=sim:intel_v4
 	pfm_run 0 list last-level

@@ -389,11 +389,22 @@ perf_unlimited() {
 	check "no limit of locked memory" grep -qE "^Max locked memory +unlimited +unlimited" /proc/"${daemon%% *}"/limits
 }
 
+# Hardware events have no names in pmu/events here: pfm and libpfmfs know their values.
+perf_names() {
+	mkdir $mnt/ctx/n
+	write $mnt/ctx/n/pmc/0 instructions:u
+	like "a name of a hardware event: what to write instead" "$(cat $mnt/ctx/n/last_error)" "pfm encode"
+	remove n
+	is "its value by pfm" "$("$here/pfm" encode -m $mnt instructions:u)" 0x4100c0
+	is "its value by libpfmfs" "$(LD_LIBRARY_PATH=$here "$here/encode" $mnt instructions:u)" "pmc0 0x4100c0"
+}
+
 perf_backend() { # MOVES
 	taskset -pc 0 $$ >/dev/null
 	ulimit -l 64
 	start_daemon --backend=perf
 	perf_unlimited
+	perf_names
 	perf_cpu
 	perf_offline gone
 	perf_offline back

@@ -56,8 +56,12 @@ static int library_fill(
 
 	if (!l->n || l->n > EVENT_MAX)
 		return err_set(e, EINVAL, "%u events: give 1 to %d", l->n, EVENT_MAX);
-	for (unsigned i = 0; i < l->n; i++)
+	for (unsigned i = 0; i < l->n; i++) {
+		if (!names[i])
+			return err_set(
+				e, EINVAL, "event %u of %u is NULL: give its name", i + 1, l->n);
 		l->name[i] = names[i];
+	}
 	pthread_mutex_lock(&library_lock);
 	rc = library_open(mount, &l->pmus, e);
 	if (rc == 0) {

@@ -19,15 +19,17 @@ static int tree_open_at(struct tree *t, const char *path, struct err *e)
 {
 	t->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
-		return err_set(e, errno, "%s: %s: give a mount of perfmonfs with --mount", path,
-			err_name(errno));
+		return err_set(e, errno, "%s: %s: name a mount of perfmonfs, in pfm with --mount",
+			path, err_name(errno));
 	if (!mounts_is_trusted(t->dir))
 		return err_set(e, EPERM,
-			"%s: no mount of perfmonfs that is root's or yours: give one with --mount",
+			"%s: no mount of perfmonfs that is root's or yours: name one, in pfm with "
+			"--mount",
 			path);
 	if (faccessat(t->dir, "sys/version", R_OK, 0) < 0)
 		return err_set(e, ENOENT,
-			"%s: no mount of perfmonfs that answers: give one with --mount", path);
+			"%s: no mount of perfmonfs that answers: name one, in pfm with --mount",
+			path);
 	return 0;
 }
 
@@ -88,9 +90,8 @@ static int tree_check_version(struct tree *t, struct err *e)
 	if (sscanf(line, "perfmonfs %*s interface %d", &interface) != 1 ||
 		interface != TREE_INTERFACE)
 		return err_set(e, EPROTO,
-			"the mount says '%s', and this pfm needs interface %d: install pfm and "
-			"perfmonfs "
-			"of one version",
+			"the mount says '%s', and this program needs interface %d: install pfm, "
+			"libpfmfs and perfmonfs of one version",
 			line, TREE_INTERFACE);
 	return 0;
 }
