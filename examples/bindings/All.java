@@ -101,10 +101,11 @@ public class All {
     private static void checkBuffer(long pid, long tid) throws IOException {
         // The sampling format "default": a header of 128 bytes, then samples of an entry and one value.
         MappedByteBuffer buffer = map("buffer");
-        long count = buffer.getLong(0), switches = Long.parseLong(get("pmd/0")), mine = 0;
+        long count = buffer.getLong(0), switches = Long.parseUnsignedLong(get("pmd/0")), mine = 0;
         for (int at = 128; at < buffer.getLong(8); at += 48)
             if (buffer.getInt(at) == tid && buffer.getShort(at + 4) == 1 && buffer.getShort(at + 34) == 0
-                    && buffer.getInt(at + 36) == pid && buffer.getLong(at + 40) <= switches)
+                    && buffer.getInt(at + 36) == pid
+                    && Long.compareUnsigned(buffer.getLong(at + 40), switches) <= 0)
                 mine++;
         check(count == mine && buffer.getLong(16) == 1, "buffer: " + count + " samples, all of this thread");
     }
@@ -114,7 +115,7 @@ public class All {
         Matcher found = Pattern.compile("^pmd0 (\\d+)", Pattern.MULTILINE).matcher(get("set/0/live"));
         boolean same = found.find() && found.group(1).equals(get("pmd/0"));
         if (Files.readString(context.resolve("../../stats")).contains("passthrough 1"))
-            same = same && map("set/0/live").getLong(32) == Long.parseLong(get("pmd/0"));
+            same = same && map("set/0/live").getLong(32) == Long.parseUnsignedLong(get("pmd/0"));
         check(same, "live: the count of PMD 0");
     }
 
@@ -142,7 +143,7 @@ public class All {
         execute("start");
         for (int n = 0; n < 20; n++)
             Thread.sleep(1);
-        check(Long.parseLong(get("pmd/0")) >= 20, "count: at least 20 context switches of 20 sleeps");
+        check(Long.compareUnsigned(Long.parseUnsignedLong(get("pmd/0")), 20) >= 0, "count: at least 20 context switches of 20 sleeps");
 
         CompletableFuture<String> message = nextMessage();
         while (!message.isDone())

@@ -63,11 +63,15 @@ func put(name, line string) {
 }
 
 func command(line string) string {
-	if _, err := clone.WriteString(line); err == nil {
+	_, err := clone.WriteString(line)
+	if err == nil {
 		return ""
 	}
 	sentence := make([]byte, 4096)
 	n, _ := clone.Read(sentence)
+	if n == 0 { // a removed context leaves none
+		return err.Error()
+	}
 	return strings.TrimSpace(string(sentence[:n]))
 }
 

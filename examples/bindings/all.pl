@@ -45,8 +45,9 @@ sub put {
 
 sub command {
 	return '' if defined syswrite $clone, $_[0];
-	sysread $clone, my $sentence, 4096;
-	return $sentence;
+	my $error = "$!\n";
+	my $sentence;
+	return sysread($clone, $sentence, 4096) ? $sentence : $error; # a removed context leaves none
 }
 
 sub execute {
