@@ -379,11 +379,11 @@ all_followed() {
 	done
 	probe EPERM mkdir "$C/children/new"
 	probe ok rmdir "$C/children/${TIDS[1]}"
-	[ "$(tracer_of "${TIDS[1]}")" = 0 ]
+	until_ok untraced "${TIDS[1]}"
 	[ "$(tracer_of "${TIDS[2]}")" = "$(tracer_of "$PID")" ]
 	probe ok rmdir "$C"
 	for tid in "${TIDS[@]}"; do
-		[ "$(tracer_of "$tid")" = 0 ]
+		until_ok untraced "$tid"
 	done
 }
 
