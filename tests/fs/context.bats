@@ -532,3 +532,30 @@ True b'the text ' [True, True]
 	put EINVAL "$MNT/sim/advance" -1
 	holds "$MNT/sim/advance" 1000
 }
+
+@test "a long write gives way to requests that have arrived after it" {
+	serve --backend=sim
+	new a
+	cat >"$BATS_TEST_TMPDIR/overtake" <<-'END'
+		import os, signal, sys, threading, time
+		ctx, daemon = sys.argv[1], int(sys.argv[2])
+		def write(path, text):
+		    fd = os.open(ctx + path, os.O_WRONLY)
+		    return threading.Thread(target=os.write, args=(fd, text))
+		def waits(thread):
+		    with open("/proc/self/task/%d/syscall" % thread.native_id) as f:
+		        return f.read().startswith("1 ")
+		threads = [write("/regs", b"pmd0 1\n" * 500), write("/pmd/0", b"7")]
+		os.kill(daemon, signal.SIGSTOP)
+		for t in threads:
+		    t.start()
+		    while not waits(t):
+		        time.sleep(0.01)
+		os.kill(daemon, signal.SIGCONT)
+		for t in threads:
+		    t.join()
+	END
+	bounded python3 "$BATS_TEST_TMPDIR/overtake" "$C" "$DAEMON"
+	# The long one was processed last.
+	holds "$C/pmd/0" 1
+}

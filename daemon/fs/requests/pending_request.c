@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <linux/fuse.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/tree/deferred.h"
 
 enum {
 	ANSWERS_MAX = 16, /* answers to interrupted requests, between two requests */
 	INTERRUPTED_MIN = 64,
+	SHORT_MAX = 1024, /* bytes of a write that takes about as long as other requests */
 };
 
 int pending_requests_init(struct pending_requests *p)
@@ -142,6 +145,69 @@ static void request_interrupt(struct pending_requests *p, uint64_t unique)
 		request_answer_later(p, interrupted);
 }
 
+/* A request that was read from the kernel and is processed later. */
+struct delayed_request {
+	struct deferred deferred;
+	struct charge charge;
+	struct fs *fs;
+	struct fuse_session *se;
+	size_t n;
+	char bytes[] __attribute__((aligned(8))); /* as for the structures of the kernel */
+};
+
+static void request_process_now(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *in = buf->mem;
+
+	fs->pending.unique = in->unique;
+	fuse_session_process_buf(se, buf);
+}
+
+static void request_process_delayed(struct deferred *d)
+{
+	struct delayed_request *delayed = container_of(d, struct delayed_request, deferred);
+	const struct fuse_buf buf = {.mem = delayed->bytes, .size = delayed->n};
+
+	request_process_now(delayed->fs, delayed->se, &buf);
+	charge_clear(&delayed->charge);
+	free(delayed);
+}
+
+/*
+ * Delays a request that takes long, so that others which have arrived are processed first: while a
+ * mkdir waits, the kernel locks its directory for all users. False: it must be processed now.
+ */
+static bool request_delay(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *in = buf->mem;
+	struct user_quota *q = user_quota_get(&fs->objects.quotas, in->uid);
+	struct delayed_request *delayed = q ? malloc(sizeof(*delayed) + in->len) : NULL;
+	struct err ignored;
+
+	if (!delayed)
+		return false;
+	*delayed = (struct delayed_request){
+		.deferred = {.quota = q, .slice = request_process_delayed},
+		.charge = {.quota = q},
+		.fs = fs,
+		.se = se,
+		.n = in->len,
+	};
+	if (charge_set(&delayed->charge, sizeof(*delayed) + in->len + CHARGE_PIECE, &ignored) < 0) {
+		free(delayed);
+		return false;
+	}
+	memcpy(delayed->bytes, in, in->len);
+	deferred_add(fs, &delayed->deferred);
+	return true;
+}
+
+/* Whether processing @in may take much longer than reading the next request. */
+static bool request_is_long(const struct fuse_in_header *in)
+{
+	return (in->opcode == FUSE_WRITE || in->opcode == FUSE_IOCTL) && in->len > SHORT_MAX;
+}
+
 bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *in = buf->mem;
@@ -152,8 +218,9 @@ bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_
 		request_interrupt(&fs->pending, arg->unique);
 		return false;
 	}
-	fs->pending.unique = in->unique;
-	fuse_session_process_buf(se, buf);
+	if (request_is_long(in) && request_delay(fs, se, buf))
+		return false;
+	request_process_now(fs, se, buf);
 	return true;
 }
 

@@ -48,8 +48,8 @@ void request_uncharge(struct request *r);
 /* An interrupt hook that sets r->interrupted. */
 bool request_note_interrupted(struct request *r);
 
-/* Processes what was read from the kernel. Returns false if it was an interrupt, in which case more
- * may follow. */
+/* Processes what was read from the kernel. Returns false if it was an interrupt, or a long request
+ * that is delayed: the next request is to be read before any other work. */
 bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_buf *buf);
 /* Answers some of the interrupted requests. Returns false if there were none. */
 bool requests_answer_interrupted(struct fs *fs);
