@@ -24,6 +24,7 @@ struct ctx_count {
 	uint64_t changes;  /* changes of state, of throttled, and of whether any count is lost */
 	uint64_t notified; /* notifications, with or without a message */
 	uint64_t stolen;   /* counters found stolen or paused */
+	uint64_t leapt;    /* counters found advanced by more than time allows */
 	uint64_t switches, overflows, messages_lost;
 };
 

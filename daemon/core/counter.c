@@ -80,8 +80,10 @@ void counters_lose(struct context *ctx, pmu_rows pmds, enum lost why)
 			continue;
 		ctx->active->pmd[d].lost = why;
 		lost |= ROW(d);
-		if (why == LOST_STOLEN || why == LOST_PAUSED || why == LOST_WRITTEN)
+		if (why == LOST_STOLEN || why == LOST_PAUSED)
 			ctx->count.stolen++;
+		if (why == LOST_WRITTEN || why == LOST_LEAPT)
+			ctx->count.leapt++;
 	}
 	if (lost)
 		loss_report(ctx, lost);

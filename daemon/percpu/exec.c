@@ -75,6 +75,7 @@ static void exec_add_up(
 	struct exec_stats *s, const struct ctx_count *now, const struct ctx_count *before)
 {
 	exec_add(&s->stolen, now->stolen, before->stolen);
+	exec_add(&s->leapt, now->leapt, before->leapt);
 	exec_add(&s->switches, now->switches, before->switches);
 	exec_add(&s->overflows, now->overflows, before->overflows);
 	exec_add(&s->messages_lost, now->messages_lost, before->messages_lost);

@@ -11,6 +11,7 @@
 /* Events of all contexts since the daemon started. */
 struct exec_stats {
 	atomic_ullong stolen; /* counters found stolen or paused */
+	atomic_ullong leapt;  /* counters found advanced by more than time allows */
 	atomic_ullong switches, overflows, messages_lost;
 	atomic_ullong attribution_lost; /* records of what ran on a CPU, dropped for lack of room */
 };

@@ -1085,6 +1085,7 @@ EACH_WORLD(leapt)
 	s = begin_leapt(w, &wide);
 	w->ops.run = run_leapt;
 	WANT(w, -EIO, world_read(w, true, m->pmd[1].num, &value));
+	assert_int_equal(w->ctx.count.leapt, 1);
 	end_evicted(w, s, LOST_LEAPT);
 }
 
@@ -1101,6 +1102,7 @@ EACH_WORLD(leapt_interrupt)
 	WANT(w, 0, world_do(w, CMD_POLL));
 	w->ctx.interrupts = false;
 	assert_int_equal(s->overflows, 0);
+	assert_int_equal(w->ctx.count.leapt, 1);
 	end_evicted(w, s, LOST_LEAPT);
 }
 
@@ -1152,7 +1154,7 @@ EACH_WORLD(written)
 	}
 	hw_advance(w->hw, NS);
 	WANT(w, 0, world_read(w, true, m->pmd[0].num, &value));
-	assert_int_equal(w->stats.stolen, 100);
+	assert_int_equal(w->stats.leapt, 100);
 	world_poke(w, w->pmu->pmds[s - w->ctx.active->pmd].addr, 0);
 	hw_advance(w->hw, NS);
 	WANT(w, -EIO, world_read(w, true, m->pmd[0].num, &value));

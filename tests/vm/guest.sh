@@ -85,6 +85,7 @@ start_daemon() { # OPTION...
 	taskset -c 0 "${daemon:-$here/perfmonfs}" "$@" $mnt 2>/tmp/err || { not_ok "daemon starts"; sed 's/^/# /' /tmp/err; exit 1; }
 }
 stop_daemon() {
+	is "no count was taken for one that another program wrote" "$(stat leapt)" 0
 	umount $mnt
 	soon processes_are 0
 	is "daemon ends" "$(pidof perfmonfs)" ""

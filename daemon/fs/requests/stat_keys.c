@@ -18,6 +18,7 @@ STAT_VALUE(register_reads, atomic_load(&fs->be->stats.reads))
 STAT_VALUE(register_writes, atomic_load(&fs->be->stats.writes))
 STAT_VALUE(polls, atomic_load(&engine_stats(fs->eng)->polls))
 STAT_VALUE(stolen, atomic_load(&engine_stats(fs->eng)->exec.stolen))
+STAT_VALUE(leapt, atomic_load(&engine_stats(fs->eng)->exec.leapt))
 STAT_VALUE(switches, atomic_load(&engine_stats(fs->eng)->exec.switches))
 STAT_VALUE(overflows, atomic_load(&engine_stats(fs->eng)->exec.overflows))
 STAT_VALUE(messages_lost, atomic_load(&engine_stats(fs->eng)->exec.messages_lost))
@@ -52,6 +53,7 @@ const struct stat_key stat_keys[] = {
 	{"register_writes", true, "Register writes that reached the device.", stat_register_writes},
 	{"polls", true, "Reads of running counters that no request asked for.", stat_polls},
 	{"stolen", true, "Counters found taken over or paused.", stat_stolen},
+	{"leapt", true, "Counters found advanced by more than time allows.", stat_leapt},
 	{"switches", true, "Switches from one event set to another.", stat_switches},
 	{"overflows", true, "Overflows of PMDs.", stat_overflows},
 	{"messages_lost", true, "Messages dropped because a queue was full.", stat_messages_lost},
