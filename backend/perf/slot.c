@@ -325,10 +325,22 @@ static int slot_try_interrupt(
 	return 0;
 }
 
-int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
-	uint64_t left, uint64_t period, struct err *e)
+/* The shortest time between two interrupts of a clock, ns: perf_swevent_init_hrtimer(). */
+enum { CLOCK_PERIOD_MIN = 10000 };
+
+/* The period that the kernel takes for @period, by which a clock at user level advances. */
+static uint64_t slot_period(uint64_t sel, uint64_t period)
 {
-	uint64_t next = left && period ? left : period;
+	bool shorter = period && period < CLOCK_PERIOD_MIN && perfsel_user_clock(sel);
+
+	return shorter ? CLOCK_PERIOD_MIN : period;
+}
+
+int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
+	uint64_t left, uint64_t wanted, struct err *e)
+{
+	uint64_t period = slot_period(sel, wanted);
+	uint64_t next = slot_period(sel, left && wanted ? left : wanted);
 
 	if (!next || !s->period || s->open != (sel & ~EVTSEL_EN)) {
 		if (next && slot_try_interrupt(pc, sel, next, e) < 0)

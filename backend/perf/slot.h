@@ -78,7 +78,7 @@ void slot_resume(const struct perf_cpu *pc, struct perf_slot *s);
 
 /* backend_ops.interrupt_after */
 int slot_interrupt_after(const struct perf_cpu *pc, struct perf_slot *s, uint64_t sel,
-	uint64_t left, uint64_t period, struct err *e);
+	uint64_t left, uint64_t wanted, struct err *e);
 
 /* Takes in an interrupt of the slot's event at @time, CLOCK_MONOTONIC. */
 void slot_interrupt(struct perf_slot *s, uint64_t time);

@@ -257,6 +257,7 @@ static void evtset_copy_pmd(struct pmd_state *to, const struct pmd_state *from)
 	to->n.thresh_left = from->thresh;
 	to->n.random = random_seed(from->seed);
 	to->lost = LOST_NOT;
+	to->dropped = false;
 	to->overflows = 0;
 	to->gaps = (struct gaps){0};
 }

@@ -56,7 +56,7 @@ static int read_element(struct core_run *run, struct cmd_reg *r, struct err *e)
 		return virtual_read(run, (unsigned)virtual, &r->value, e);
 	if (element_find(ctx, r, &set, &row, e) < 0)
 		return -e->no;
-	if (r->pmd && set->pmd[row].lost)
+	if (r->pmd && pmd_lost(&set->pmd[row]))
 		return counter_lost(ctx, row, &set->pmd[row], e);
 	if (r->pmd)
 		conf_fetch(ctx->pmu, set, row, r);
@@ -128,7 +128,7 @@ static void read_take_count(const struct context *ctx, struct cmd_count *c)
 	c->state = COUNT_ABSENT;
 	if (!set)
 		return;
-	c->state = set->pmd[row].lost ? COUNT_LOST : COUNT_KNOWN;
+	c->state = pmd_lost(&set->pmd[row]) ? COUNT_LOST : COUNT_KNOWN;
 	c->value = pmd_value(ctx->pmu, set, row);
 }
 

@@ -219,6 +219,9 @@ static const struct {
 		": at user level, the kernel can only sample this event, not count it: give the "
 		"PMD a period and its context a format, or the PMD notify, with one event set and "
 		"without inherit; or count both levels"},
+	[LOST_DROPPED] = {EIO,
+		": samples were dropped for lack of room, each of which was a part of the count: "
+		"write a longer period"},
 	[LOST_MISSED] = {EIO,
 		": the kernel did not report a switch to or from the thread, as some kernels do "
 		"not for processes that they start: write the PMD to start over"},
@@ -228,7 +231,9 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 {
 	unsigned num = ctx->pmu->pmds[d].num;
 
-	switch (s->lost) {
+	enum lost why = pmd_lost(s);
+
+	switch (why) {
 	case LOST_PAUSED:
 		return err_set(e, EIO,
 			"pmd%u was paused by another program's write to the global control (0x%x) "
@@ -247,8 +252,8 @@ int counter_lost(const struct context *ctx, unsigned d, const struct pmd_state *
 			"that CPU out",
 			num, s->taken_cpu, s->taken_uid);
 	default:
-		return err_set(e, counter_losses[s->lost].no, "pmd%u%s", num,
-			counter_losses[s->lost].sentence);
+		return err_set(
+			e, counter_losses[why].no, "pmd%u%s", num, counter_losses[why].sentence);
 	}
 }
 

@@ -26,6 +26,7 @@ enum lost {
 	LOST_WRITTEN,   /* as LOST_LEAPT, in a register that another program can write */
 	LOST_UNSAMPLED, /* its event counts only by interrupts, of which it has none */
 	LOST_TAKEN,     /* its thread ran on a CPU where a context was loaded on the CPU itself */
+	LOST_DROPPED,   /* see pmd_state.dropped */
 };
 
 /* The part of a PMD's state that a reset changes. */
@@ -39,6 +40,9 @@ struct pmd_count {
 struct pmd_state {
 	struct pmd_count n;
 	enum lost lost;
+	/* Interrupts that alone advance the count were not recorded: it is too low to be read, but
+	 * still overflows. */
+	bool dropped;
 	unsigned taken_cpu, taken_uid; /* with LOST_TAKEN: the CPU and its context's user */
 	uint64_t hw;                   /* value of the hardware counter at the last reading */
 	uint64_t read_at; /* time just before that reading (ns); valid while it counts */
@@ -53,6 +57,11 @@ struct pmd_state {
 	pmu_rows smpl, reset;
 	pmu_rows virtuals; /* virtual PMDs in smpl=, by row */
 };
+
+static inline enum lost pmd_lost(const struct pmd_state *s)
+{
+	return s->dropped && !s->lost ? LOST_DROPPED : s->lost;
+}
 
 struct evtset {
 	uint16_t id;

@@ -68,11 +68,25 @@ static void interrupt_overflow(struct core_run *run, const struct interrupt *in,
 		interrupt_mask(run->ctx, in);
 }
 
+/* True if counter @d counts only by its interrupts: a clock at user level. */
+static bool interrupt_is_all(const struct context *ctx, unsigned d)
+{
+	unsigned row = ctx->pmu->pmds[d].pmc;
+	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
+	uint64_t value = ctx->active->pmc[row];
+	const struct pmu_event *ev = pmu_event_of(ctx->pmu, row, value);
+
+	return ev && ev->user_samples && (value & (pmc->user | pmc->kernel)) == pmc->user;
+}
+
 /* Their number reaches the tool with the next overflow that was recorded. */
 static void interrupt_dropped(struct context *ctx, uint64_t n)
 {
 	static const pfm_smpl_where_t nowhere;
 
+	for_each_row (d, ctx->res->hw.pmds)
+		if (interrupt_is_all(ctx, d))
+			ctx->active->pmd[d].dropped = true;
 	/* One message: more would leave no room for others. */
 	if (!ctx->source.dropped) {
 		message_send(ctx, PFM_MSG_SMPL_DROPPED, 0, &nowhere);
@@ -125,17 +139,6 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 		break; /* above */
 	}
 	live_end(ctx, ctx->active);
-}
-
-/* True if counter @d counts only by its interrupts: a clock at user level. */
-static bool interrupt_is_all(const struct context *ctx, unsigned d)
-{
-	unsigned row = ctx->pmu->pmds[d].pmc;
-	const struct pmu_pmc *pmc = &ctx->pmu->pmcs[row];
-	uint64_t value = ctx->active->pmc[row];
-	const struct pmu_event *ev = pmu_event_of(ctx->pmu, row, value);
-
-	return ev && ev->user_samples && (value & (pmc->user | pmc->kernel)) == pmc->user;
 }
 
 void ctx_lose_unsampled(struct context *ctx, bool interrupts)

@@ -47,7 +47,7 @@ static uint8_t live_flags(const struct context *ctx, const struct evtset *set, u
 		flags |= PFM_LIVE_COUNTS;
 	if (ctx->pmu->pmds[d].rdpmc >= 0)
 		flags |= ctx->live.rdpmc;
-	if (s->lost)
+	if (pmd_lost(s))
 		flags |= PFM_LIVE_LOST;
 	if (s->flags & PMD_NO64)
 		flags |= PFM_LIVE_NARROW;

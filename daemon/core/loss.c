@@ -38,6 +38,7 @@ void loss_report(struct context *ctx, pmu_rows rows)
 
 void loss_end(struct context *ctx, struct pmd_state *s)
 {
+	s->dropped = false;
 	if (!s->lost)
 		return;
 	s->lost = LOST_NOT;

@@ -26,7 +26,7 @@ static void sample_gather(const struct context *ctx, unsigned d, const struct vi
 
 	for_each_row (i, of->smpl) {
 		const struct pmd_state *s = &ctx->active->pmd[i];
-		uint64_t value = s->lost ? UINT64_MAX : s->n.value;
+		uint64_t value = pmd_lost(s) ? UINT64_MAX : s->n.value;
 
 		if (s->flags & PMD_NO64)
 			value &= pmd_width_mask(&pmu->pmds[i]);

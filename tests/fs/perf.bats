@@ -146,6 +146,36 @@ few_during_many() {
 	ctl start
 }
 
+no_count() {
+	! cat "$C/pmd/0" 2>/dev/null
+}
+ran() { # PID TICKS
+	[ "$(awk '{ print $14 }' "/proc/$1/stat")" -ge "$2" ]
+}
+
+@test "a clock at user level: its count cannot be read after samples were dropped" {
+	serve --backend=perf
+	new a
+	put ok "$C/format" profile
+	put ok "$C/pmc/0" task-clock:u
+	put ok "$C/pmd/0" "-100000 short=-100000 long=-100000"
+	# It ends with this test.
+	sh -c 'while kill -0 "$0" 2>/dev/null; do :; done' $$ 3>&- &
+	PID=$!
+	ctl "load tid=$PID"
+	ctl start
+	cat "$C/pmd/0" >/dev/null
+	kill -STOP "$DAEMON"
+	# The kernel's ring holds 1,800 samples: 180 ms.
+	until_ok ran "$PID" $(($(awk '{ print $14 }' "/proc/$PID/stat") + 40))
+	kill -CONT "$DAEMON"
+	until_ok no_count
+	sentence "$C/last_error" dropped
+	put ok "$C/pmd/0" "-100000 short=-100000 long=-100000"
+	cat "$C/pmd/0" >/dev/null
+	kill "$PID"
+}
+
 @test "a clock at user level: sampled by a user without the kernel level, and not counted" {
 	serve --backend=perf
 	put ok "$MNT/config/tick_us" 1000
