@@ -401,6 +401,10 @@ moved)
 	moved
 	;;
 
+addressed)
+	addressed
+	;;
+
 robbed)
 	robbed
 	;;

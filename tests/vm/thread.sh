@@ -145,6 +145,48 @@ asleep() {
 	selector=0x4100c0
 }
 
+# Overflows of a thread whose time slices are shorter than a tick: most have only the thread's newest address
+# before, and say so; none has no address, once the thread has been met.
+addresses() {
+	launch 1 loopn sleeps 3000 20000
+	said ready
+	make_context
+	write format "stack size=1048576"
+	write pmc/0 $selector
+	write pmd/0 "-100000 short=-100000 long=-100000"
+	write ctl "load tid=$tid"
+	check "start" write ctl start
+	go
+	check "it has slept" looped 1
+	write ctl stop
+	found=$(perl -e 'local $/; my $b = <>; my ($n, $at, $none) = (unpack("Q", $b), 128, 0);
+		my @of = (0, 0, 0);
+		for (1 .. $n) {
+			my ($ip, $npmds, $nframes, $source) = unpack("x16 Q x16 S3", substr($b, $at, 48));
+			my $kind = $source == 3 ? 1 : $ip ? 2 : 0;
+			$of[$kind]++;
+			$none++ if !$kind && $of[1] + $of[2];
+			$at += 48 + 8 * ($npmds + $nframes);
+		}
+		print "@of[0..2] $none"' buffer)
+	# shellcheck disable=SC2086
+	set -- $found
+	echo "# $scenario: $1 overflows without an address, $2 with an earlier one, $3 with their own"
+	between "overflows" $(($1 + $2 + $3)) 100 1000000
+	between "with an earlier address, which had none before that was kept" "$2" 1 1000000
+	is "without one, once the thread was met" "$4" 0
+	remove_context
+	exec 7>&-
+	wait $pid
+}
+
+addressed() {
+	taskset -pc 0 $$ >/dev/null
+	start_daemon
+	addresses
+	stop_daemon
+}
+
 # From CPU to CPU, awake or asleep, so that a kernel thread moves it or none does. Where the host stops a CPU
 # of the guest for long, the count is lost, which is told: fewer hops take less time.
 hops() {

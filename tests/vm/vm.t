@@ -79,7 +79,7 @@ guest() {
 n=0 quiet="nmi_watchdog=0"
 {
 	guest "PMU=1 APPEND=$quiet" intel "sampled intel_arch_v4" "threads intel_arch_v4" "pfm intel_arch_v4" \
-		"background intel_arch_v4" self readings hidden stalled moved robbed taken watchdog offline killed "perf 300" evicted profiled stacked \
+		"background intel_arch_v4" self readings hidden stalled addressed moved robbed taken watchdog offline killed "perf 300" evicted profiled stacked \
 		"refused allow_writes"
 	guest "PMU=1 QPMU=ver=2,gp=2,fixed=3,width=40,fw=0 APPEND=$quiet" intel2 "threads intel_arch_v2"
 	guest "PMU=1 QPMU=ver=5,gp=8,fixed=4 APPEND=$quiet" intel5
