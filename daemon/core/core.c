@@ -21,6 +21,9 @@ static int core_check_flags(const struct context *ctx, unsigned flags, struct er
 
 static int core_check_format(const struct context *ctx, const struct sampling *smpl, struct err *e)
 {
+	if (ctx->smpl.in_clone && !smpl->in_clone)
+		return err_set(
+			e, EBUSY, "PFM_IOC_SETUP has chosen the format of this clone: use that");
 	if (ctx->ever_loaded)
 		return err_set(e, EBUSY,
 			"the format cannot change after the first load: make another context");

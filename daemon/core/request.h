@@ -88,6 +88,7 @@ struct sampling {
 	const pfm_buffer_fmt_t *fmt; /* NULL: none */
 	void *buf;
 	size_t size;
+	bool in_clone; /* chosen by CMD_SETUP, which alone may replace it */
 };
 
 /* Limits set by the administrator and the machine (config/). */

@@ -186,6 +186,7 @@ IN_WORLD(setup, &world_models[4])
 	struct command setup = {
 		.verb = CMD_SETUP, .setup.flags = CTX_OVFL_NO_MSG, .setup.smpl.fmt = &noset};
 	struct command set = {.verb = CMD_EVTSET_NEW, .evtset.id = 1};
+	struct command format = {.verb = CMD_FORMAT};
 
 	w->rights.thread = true;
 	WANT(w, 0, world_command(w, &set));
@@ -199,6 +200,12 @@ IN_WORLD(setup, &world_models[4])
 	setup.setup.flags = CTX_OVFL_NO_MSG;
 	WANT(w, 0, world_command(w, &setup));
 	assert_true(w->ctx.flags == CTX_OVFL_NO_MSG && w->ctx.smpl.fmt == &noset);
+	/* Both may have been submitted at the same time. */
+	setup.setup.smpl.in_clone = true;
+	WANT(w, 0, world_command(w, &setup));
+	WANT(w, -EBUSY, world_command(w, &format));
+	assert_true(w->ctx.smpl.fmt == &noset);
+	WANT(w, 0, world_command(w, &setup));
 	setup.setup.smpl.fmt = NULL;
 	WANT(w, 0, world_command(w, &setup));
 	assert_null(w->ctx.smpl.fmt);

@@ -163,7 +163,7 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 /* The part that goes to the context's owner. */
 static struct sampling smpl_sampling(const struct smpl *s)
 {
-	struct sampling out = {.fmt = s->fmt};
+	struct sampling out = {.fmt = s->fmt, .in_clone = s->in_clone};
 
 	if (s->mem) {
 		out.buf = s->mem->mem;

@@ -56,9 +56,6 @@ static int smpl_store_format(struct call *call, struct slice text, struct err *e
 	struct smpl *s;
 	int rc;
 
-	if (smpl_is_in_clone(call->ctx))
-		return err_set(
-			e, EBUSY, "PFM_IOC_SETUP has chosen the format of this clone: use that");
 	rc = smpl_new(call, slice_trim(text), &s, e);
 	if (rc < 0)
 		return rc;
