@@ -276,6 +276,18 @@ in_hex() {
 	is in,hup
 }
 
+@test "rmdir: nothing follows the end, not even a loss that the removal finds" {
+	serve --backend=sim
+	armed a
+	exec 4<"$C/msg"
+	start one read - 64 rdonly <&4
+	put ok "$MNT/sim/offline" 1
+	probe ok rmdir "$C"
+	printed one ""
+	run -0 bounded fsprobe read - 64 rdonly <&4
+	is ""
+}
+
 @test "rmdir: the messages that are left can be read, and then the end" {
 	serve --backend=sim
 	local line fd

@@ -80,6 +80,7 @@ static void reader_dismiss(struct reader *r, int no)
  * a clone. */
 static void reader_dismiss_closed(struct reader *r)
 {
+	r->request.call.ctx->msgs_ended = true;
 	if (r->request.call.node.row->clone) {
 		reader_dismiss(r, ENODEV);
 		return;
@@ -130,6 +131,9 @@ static bool reader_take(struct fs_context *ctx, struct reader *r)
 {
 	struct messages *q = &ctx->ec.ctx.messages;
 
+	/* Unloading a removed context may make messages after that. */
+	if (ctx->msgs_ended)
+		return false;
 	r->n = messages_take(q, r->msgs, r->room);
 	if (!r->n && !r->nonblock && !ctx->closed) {
 		engine_watch(r->request.call.fs->eng, &ctx->ec);

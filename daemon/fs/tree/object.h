@@ -179,6 +179,8 @@ struct fs_context {
 	atomic_uint missed;
 	/* The context is out of the tree, or the daemon is ending: no request may wait for it. */
 	bool closed;
+	/* A reader of its messages has been told the end: no message follows. */
+	bool msgs_ended;
 	/* Frees the context's sets, with a reference; see context_life.c. */
 	struct deferred end;
 
