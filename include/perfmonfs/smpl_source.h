@@ -7,7 +7,6 @@
 #define PERFMONFS_SMPL_SOURCE_H
 
 #include <stdint.h>
-#include <string.h>
 
 /*
  * The format of a buffer: at this offset of its header are the first four letters of the format's
@@ -17,12 +16,11 @@
 enum { PFM_SMPL_TAG_OFFSET = 120 };
 
 /* Whether the buffer at @buf is of the format with @tag, or has no tag. Not for "nway". */
-static inline int pfm_smpl_has_tag(const void *buf, uint32_t tag)
+static __inline int pfm_smpl_has_tag(const void *buf, uint32_t tag)
 {
-	uint32_t found;
+	const uint32_t *found = (const uint32_t *)((const char *)buf + PFM_SMPL_TAG_OFFSET);
 
-	memcpy(&found, (const char *)buf + PFM_SMPL_TAG_OFFSET, sizeof(found));
-	return !found || found == tag;
+	return !*found || *found == tag;
 }
 
 enum {
