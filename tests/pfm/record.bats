@@ -586,7 +586,7 @@ with_max_rate() {
 	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -e task-clock true
 	[[ $output == *"such as task-clock:u"* ]]
 	run -125 pfm stat -e task-clock:u true
-	[[ $output == *"leave the level out"* ]]
+	[[ $output == *"leave out the level"* ]]
 }
 
 # noid FUNCTION: a program without a build ID, in the file FUNCTION, that runs for a few ms
@@ -698,7 +698,7 @@ noid() {
 	run -125 pfm record true
 	[[ $output == *"choose CPUs with -C or -a" ]]
 	run -125 pfm record -p 99999999
-	[[ $output == *"choose CPUs, with -C or -a" ]]
+	[[ $output == *"choose CPUs with -C or -a" ]]
 }
 
 @test "an older recording stays if there is nothing to record" {
