@@ -599,9 +599,9 @@ ends() {
 	}
 }
 
-# A shell ignores these signals in background jobs.
+# A shell ignores SIGINT and SIGQUIT in background jobs, and nohup SIGHUP in whatever runs the tests.
 with_signals() {
-	exec perl -e '$SIG{INT} = $SIG{QUIT} = "DEFAULT"; exec @ARGV' "$@"
+	exec perl -e '$SIG{$_} = "DEFAULT" for qw(INT QUIT HUP); exec @ARGV' "$@"
 }
 
 @test "sim: a signal ends what has no command, and its counts are shown" {
