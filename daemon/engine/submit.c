@@ -113,10 +113,10 @@ static void submit_finish(struct job *job)
 		ec->ops->destroyed(ec);
 }
 
-static bool submit_only_reads(enum cmd_verb verb)
+static bool submit_is_read(enum cmd_verb verb)
 {
-	return verb == CMD_CLONE || verb == CMD_READ || verb == CMD_INFO ||
-	       verb == CMD_EVTSET_READ || verb == CMD_LIVE_READ || verb == CMD_COUNTS;
+	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
+	       verb == CMD_LIVE_READ || verb == CMD_COUNTS;
 }
 
 /* Publishes the changes of a command that the session thread has executed. */
@@ -133,13 +133,13 @@ static void submit_publish(struct engine_ctx *ec)
  * thread waits microseconds. The worker is kicked if the read finds an overflow. False: the worker
  * is busy, or the read needs files, whose devices may take long.
  */
-static bool submit_borrow(struct job *job, struct worker *worker)
+static bool submit_borrow(struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 	unsigned none = 0;
 	bool overflow;
 
-	if (!submit_only_reads(job->cmd.verb))
+	if (!submit_is_read(job->cmd.verb))
 		return false;
 	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
 		return false;
@@ -147,12 +147,12 @@ static bool submit_borrow(struct job *job, struct worker *worker)
 		atomic_fetch_sub(&ec->inflight, 1);
 		return false;
 	}
-	job->rc = exec_command(worker_borrow(worker, ec), &ec->ctx, &job->cmd, &job->err);
+	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
 	submit_publish(ec);
 	overflow = ctx_wake(&ec->ctx).at == 1;
 	atomic_fetch_sub(&ec->inflight, 1);
 	if (overflow)
-		worker_kick(worker);
+		worker_kick(ec->worker);
 	job->done(job);
 	return true;
 }
@@ -314,15 +314,12 @@ void engine_submit(struct engine *eng, struct job *job)
 	if (ec->worker || ec->yielded)
 		submit_note_grant(ec, &job->cmd.rights.by_grant);
 	if (ec->worker) {
-		if (!submit_borrow(job, ec->worker))
+		if (!submit_borrow(job))
 			engine_post(eng, job);
 		return;
 	}
 	if (ec->task) {
-		struct worker *worker = task_ready_worker(ec->task);
-
-		if (!worker || !submit_borrow(job, worker))
-			task_submit(eng->task_registry, job);
+		task_submit(eng->task_registry, job);
 		return;
 	}
 	if (ec->destroying && job->cmd.verb != CMD_DESTROY) {

@@ -394,20 +394,14 @@ static int worker_execute(struct worker *w, struct job *job)
 	return worker_exec(w, ec, &job->cmd, &job->err);
 }
 
-/* An exec may have given the thread another id. */
-static void worker_set_target(struct worker *w, struct engine_ctx *ec)
-{
-	if (w->x.thread && ec->ctx.state != CTX_UNLOADED)
-		ec->ctx.target.tid = atomic_load(&w->tid);
-}
-
 static void worker_run_job(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 	bool unloaded;
 
 	job->rc = job_begin(job);
-	worker_set_target(w, ec);
+	if (w->x.thread && ec->ctx.state != CTX_UNLOADED)
+		ec->ctx.target.tid = atomic_load(&w->tid);
 	if (job->rc == 0)
 		job->rc = worker_execute(w, job);
 	if (job->rc == EXEC_LAST && worker_run_last(w, job))
@@ -686,9 +680,8 @@ struct worker *worker_of_event(struct event *ev)
 	return container_of(ev, struct worker, exit_event);
 }
 
-struct executor *worker_borrow(struct worker *w, struct engine_ctx *ec)
+struct executor *worker_executor(struct worker *w)
 {
-	worker_set_target(w, ec);
 	return &w->x;
 }
 

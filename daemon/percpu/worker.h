@@ -41,8 +41,8 @@ void worker_kick(struct worker *w);
 uint64_t worker_next_wake(const struct worker *w);
 
 struct worker *worker_of_event(struct event *ev);
-/* For the thread that changed the inflight of @ec, which is loaded here, from 0 to 1. */
-struct executor *worker_borrow(struct worker *w, struct engine_ctx *ec);
+/* For the thread that changed the context's inflight from 0 to 1. */
+struct executor *worker_executor(struct worker *w);
 
 unsigned worker_cpu(const struct worker *w);
 

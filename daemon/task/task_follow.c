@@ -18,6 +18,7 @@ struct follow_check {
 	struct task_registry *reg;
 	pid_t tid;
 	struct requester *requester; /* a reference, until the work has ended */
+	bool unchecked;              /* only find the thread, do not check it */
 	/* The result, and the thread's process; 0: not found. */
 	int rc;
 	struct err err;
@@ -55,7 +56,7 @@ static void follow_run_check(struct work *w)
 
 	c->rc = target_open(getpid(), c->tid, &target, &c->err);
 	c->tgid = c->rc == 0 ? target.tgid : 0;
-	if (c->rc == 0)
+	if (c->rc == 0 && !c->unchecked)
 		c->rc = target_check_again(&target, &c->requester->cred, &c->err);
 	target_close(&target);
 }
@@ -108,8 +109,7 @@ struct clone_event {
 	struct task_registry *reg;
 	struct task_ctx *child; /* loading */
 	struct follow_check access;
-	/* For the child's worker, which gets both at once. */
-	struct job load, start;
+	struct job own; /* for the child's worker */
 };
 
 static bool follow_counts(const struct clone_event *clone)
@@ -196,46 +196,38 @@ static void follow_remove_loaded(struct clone_event *clone, struct err *e)
 	free(clone);
 }
 
-/* The child's worker has loaded its context and, if the parent counts, has started it. */
-static void follow_executed_all(struct clone_event *clone, struct job *last)
+static void follow_started(struct job *own)
 {
-	int rc = last->rc < 0 ? last->rc : follow_check_killed(clone->child, &last->err);
+	struct clone_event *clone = container_of(own, struct clone_event, own);
+	int rc = own->rc < 0 ? own->rc : follow_check_killed(clone->child, &own->err);
 
-	if (clone->load.rc < 0)
-		follow_end_clone(clone, clone->load.rc, &clone->load.err);
-	else if (rc < 0)
-		follow_remove_loaded(clone, &last->err);
+	if (rc < 0)
+		follow_remove_loaded(clone, &own->err);
 	else
-		follow_end_clone(clone, 0, &last->err);
+		follow_end_clone(clone, 0, &own->err);
 }
 
-static void follow_started(struct job *start)
+static void follow_loaded(struct job *own)
 {
-	struct clone_event *clone = container_of(start, struct clone_event, start);
+	struct clone_event *clone = container_of(own, struct clone_event, own);
 
-	follow_executed_all(clone, start);
-}
-
-static void follow_loaded(struct job *load)
-{
-	struct clone_event *clone = container_of(load, struct clone_event, load);
-
-	if (!follow_counts(clone))
-		follow_executed_all(clone, load);
+	if (own->rc < 0)
+		follow_end_clone(clone, own->rc, &own->err);
+	else if (follow_check_killed(clone->child, &own->err) < 0)
+		follow_remove_loaded(clone, &own->err);
+	else if (follow_counts(clone))
+		task_post_start(clone->reg, clone->child, own, follow_started);
+	else
+		follow_end_clone(clone, 0, &own->err);
 }
 
 static int follow_begin_active(struct clone_event *clone, struct err *e)
 {
-	struct task_registry *reg = clone->reg;
-	struct task_ctx *task = clone->child;
-	int rc = task_charge_interrupts(reg, task->ec, e);
+	int rc = task_charge_interrupts(clone->reg, clone->child->ec, e);
 
-	if (rc < 0)
-		return rc;
-	task_post_load(reg, task, LOAD_LIVES, &clone->load, follow_loaded);
-	if (follow_counts(clone))
-		task_post_start(reg, task, &clone->start, follow_started);
-	return 0;
+	if (rc == 0)
+		task_post_load(clone->reg, clone->child, LOAD_LIVES, &clone->own, follow_loaded);
+	return rc;
 }
 
 static void follow_begin(struct clone_event *clone, int rc, struct err *e)
@@ -244,6 +236,8 @@ static void follow_begin(struct clone_event *clone, int rc, struct err *e)
 
 	if (rc == 0)
 		rc = follow_check_killed(task, e);
+	if (rc == 0)
+		task->tgid = clone->access.tgid;
 	if (rc == 0 && task->worker) {
 		rc = follow_begin_active(clone, e);
 		if (rc == 0)
@@ -269,16 +263,13 @@ static void follow_cloned(struct job *job)
 	struct err *e = &job->err;
 	int rc = follow_is_detached(job) ? -ESRCH : job->rc;
 
-	if (rc < 0) {
-		follow_end_clone(clone, rc, e);
-		return;
-	}
 	/* With process, the child's creator may have ended before it was checked itself. */
-	if (!task->process)
-		follow_begin(clone, 0, e);
-	else if (follow_begin_check(clone->reg, &clone->access, task->tid, task->requester,
-			 follow_clone_checked, e) < 0)
-		follow_end_clone(clone, -e->no, e);
+	clone->access.unchecked = !task->process;
+	if (rc == 0)
+		rc = follow_begin_check(clone->reg, &clone->access, task->tid, task->requester,
+			follow_clone_checked, e);
+	if (rc < 0)
+		follow_end_clone(clone, rc, e);
 }
 
 static int follow_make_child(struct task_registry *reg, struct task_ctx *parent, pid_t tid,
@@ -305,7 +296,6 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 	CLEANUP_FREE struct clone_event *clone = calloc(1, sizeof(*clone));
 	struct engine_ctx *child;
 	struct err e;
-	bool thread;
 
 	if (!reg->shared.tracer)
 		return; /* tracer_free() has detached all */
@@ -313,8 +303,7 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 		task_detach(reg, ev->other);
 		return;
 	}
-	thread = proc_is_thread_of(ev->other, parent->tgid);
-	if (!parent->follow && !thread) {
+	if (!parent->follow && !proc_is_thread_of(ev->other, parent->tgid)) {
 		task_detach(reg, ev->other);
 		return;
 	}
@@ -324,8 +313,6 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 		return;
 	}
 	clone->reg = reg;
-	clone->access.tid = ev->other;
-	clone->child->tgid = thread ? parent->tgid : ev->other;
 	clone->job = (struct job){
 		.ec = parent->ec,
 		.cmd = {.verb = CMD_CLONE, .into = &clone->child->ec->ctx},

@@ -520,11 +520,6 @@ static int registry_check_write(struct command *cmd, struct err *e)
 	return rc;
 }
 
-struct worker *task_ready_worker(const struct task_ctx *task)
-{
-	return task->loading || task->for_all ? NULL : task->worker;
-}
-
 void task_submit(struct task_registry *reg, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;

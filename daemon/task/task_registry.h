@@ -45,10 +45,6 @@ void task_registry_free(struct task_registry *reg);
  */
 int task_load(struct task_registry *reg, struct job *job, struct err *e);
 
-/* The worker of the thread, whose context may be borrowed from it while it is idle. NULL: commands
- * of this context have to wait, or a ctxsw thread executes them. */
-struct worker *task_ready_worker(const struct task_ctx *task);
-
 /* Submits a command for a context that has a task_ctx. */
 void task_submit(struct task_registry *reg, struct job *job);
 
