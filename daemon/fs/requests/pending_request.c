@@ -23,6 +23,8 @@ enum {
 int pending_requests_init(struct pending_requests *p)
 {
 	pthread_mutex_init(&p->lock, NULL);
+	if (hash_init(&p->delayed) < 0)
+		return -ENOMEM;
 	return hash_init(&p->by_unique);
 }
 
@@ -30,6 +32,7 @@ void pending_requests_free(struct pending_requests *p)
 {
 	pthread_mutex_destroy(&p->lock);
 	hash_free(&p->by_unique);
+	hash_free(&p->delayed);
 	free(p->interrupted);
 }
 
@@ -149,6 +152,10 @@ static void request_interrupt(struct pending_requests *p, uint64_t unique)
 struct delayed_request {
 	struct deferred deferred;
 	struct charge charge;
+	/* Link in pending_requests.delayed. */
+	struct hash_node node;
+	/* The kernel has sent an interrupt, which it sends only once. */
+	bool interrupted;
 	struct fs *fs;
 	struct fuse_session *se;
 	size_t n;
@@ -167,8 +174,14 @@ static void request_process_delayed(struct deferred *d)
 {
 	struct delayed_request *delayed = container_of(d, struct delayed_request, deferred);
 	const struct fuse_buf buf = {.mem = delayed->bytes, .size = delayed->n};
+	struct pending_requests *p = &delayed->fs->pending;
+	const struct fuse_in_header *in = buf.mem;
 
+	hash_remove(&p->delayed, &delayed->node);
 	request_process_now(delayed->fs, delayed->se, &buf);
+	/* Finds nothing if the request is answered already. */
+	if (delayed->interrupted)
+		request_interrupt(p, in->unique);
 	charge_clear(&delayed->charge);
 	free(delayed);
 }
@@ -198,6 +211,7 @@ static bool request_delay(struct fs *fs, struct fuse_session *se, const struct f
 		return false;
 	}
 	memcpy(delayed->bytes, in, in->len);
+	hash_add(&fs->pending.delayed, &delayed->node, in->unique);
 	deferred_add(fs, &delayed->deferred);
 	return true;
 }
@@ -214,8 +228,12 @@ bool requests_process(struct fs *fs, struct fuse_session *se, const struct fuse_
 
 	if (in->opcode == FUSE_INTERRUPT) {
 		const struct fuse_interrupt_in *arg = (const void *)(in + 1);
+		struct hash_node *delayed = hash_find(&fs->pending.delayed, arg->unique);
 
-		request_interrupt(&fs->pending, arg->unique);
+		if (delayed)
+			container_of(delayed, struct delayed_request, node)->interrupted = true;
+		else
+			request_interrupt(&fs->pending, arg->unique);
 		return false;
 	}
 	if (request_is_long(in) && request_delay(fs, se, buf))

@@ -25,6 +25,8 @@ struct pending_requests {
 	/* A leaf: guards @by_unique, because workers answer requests, too. */
 	pthread_mutex_t lock;
 	struct hash by_unique;
+	/* Long requests that are processed later. Session thread. */
+	struct hash delayed;
 	/* The kernel's number for the request that is being handled. */
 	uint64_t unique;
 	/* Requests to answer with EINTR; there is memory for @room of them. */
