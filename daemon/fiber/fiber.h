@@ -19,7 +19,7 @@ enum {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 	FIBER_STACK = 64 << 10,
 #else
-	FIBER_STACK = 16 << 10,
+	FIBER_STACK = 32 << 10,
 #endif
 	/* Bytes to charge for a fiber: its stack, with the page below, which ends the daemon if the
 	 * stack overflows. */
