@@ -20,7 +20,8 @@ struct diff {
 	struct interned names; /* of the rows: the object, then the function */
 	struct diff_row *rows;
 	uint32_t n, room;
-	size_t width; /* of the objects' names */
+	double square[2]; /* sum of the squares of all samples' shares */
+	size_t width;     /* of the objects' names */
 };
 
 /* The row of a location's function. NULL: no memory. */
@@ -59,6 +60,7 @@ static int diff_add(struct diff *d, const struct recording *r, unsigned which)
 		double share = (double)r->samples[i].weight / all;
 
 		square[recording_first(r, &r->samples[i])->number] += share * share;
+		d->square[which] += share * share;
 	}
 	for (uint32_t i = 0; rc == 0 && i < r->nlocations; i++) {
 		struct diff_row *row = self[i] ? diff_row(d, r->by_number[i]) : NULL;
@@ -74,17 +76,20 @@ static int diff_add(struct diff *d, const struct recording *r, unsigned which)
 	return rc;
 }
 
-/* The noise of a change: two standard deviations, as if each sample had hit by chance. A function
- * without samples in one recording may have had one there. */
-static double diff_noise(const struct diff_row *row, const struct recording *const r[2])
+/* The noise of a change: two standard deviations, as if each sample had hit by chance. The share of
+ * a function is a ratio of two sums of weights. A recording with all samples or none in a function
+ * may have had one more elsewhere or there. */
+static double diff_noise(
+	const struct diff *d, const struct diff_row *row, const struct recording *const r[2])
 {
 	double variance = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
 		double one = 1 / (r[i]->nsamples ? (double)r[i]->nsamples : 1);
-		double square = row->square[i] > 0 ? row->square[i] : one * one;
+		double in = row->share[i] / 100, out = 1 - in;
+		double own = out * out * row->square[i] + in * in * (d->square[i] - row->square[i]);
 
-		variance += square * (1 - row->share[i] / 100);
+		variance += own > one * one ? own : one * one;
 	}
 	return 200 * sqrt(variance);
 }
@@ -105,9 +110,11 @@ static void diff_write_notes(const struct recording *r, const char *which, FILE 
 {
 	struct slice command = recording_info(r, "command"), notes = {r->notes.p, r->notes.n};
 
-	fprintf(out,
-		"# %s: %.*s: %" PRIu64 " overflows in %zu samples, an overflow each %" PRIu64 "\n",
-		which, SLICE_ARG(command), r->weight, r->nsamples, recording_period(r));
+	fprintf(out, "# %s: %.*s: %" PRIu64 " %s in %zu samples", which, SLICE_ARG(command),
+		r->weight, r->event->hz ? "events" : "overflows", r->nsamples);
+	if (!r->event->hz)
+		fprintf(out, ", an overflow each %" PRIu64, recording_period(r));
+	fprintf(out, "\n");
 	while (notes.n)
 		fprintf(out, "# %s: %.*s\n", which, SLICE_ARG(slice_cut(&notes, '\n')));
 }
@@ -154,7 +161,7 @@ int diff_write(const struct recording *const r[2], double at_least, FILE *out, s
 	rc = diff_add(&d, r[0], 0) < 0 || diff_add(&d, r[1], 1) < 0 ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < d.n; i++) {
 		d.rows[i].change = d.rows[i].share[1] - d.rows[i].share[0];
-		d.rows[i].noise = diff_noise(&d.rows[i], r);
+		d.rows[i].noise = diff_noise(&d, &d.rows[i], r);
 	}
 	if (rc == 0 && d.n)
 		qsort(d.rows, d.n, sizeof(*d.rows), diff_compare);
