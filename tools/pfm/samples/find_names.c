@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -389,7 +391,7 @@ static int find_compare(const void *a, const void *b)
 	const struct find_head *x = a, *y = b;
 
 	if (x->at->kernel != y->at->kernel)
-		return x->at->kernel ? 1 : -1;
+		return x->at->kernel ? -1 : 1;
 	if (x->object != y->object)
 		return x->object->number < y->object->number ? -1 : 1;
 	return x->at->offset < y->at->offset ? -1 : x->at->offset > y->at->offset;
@@ -476,6 +478,14 @@ static int find_for(
 	return rc;
 }
 
+/* Debugging information names other files that belong to it, which libdw opens, whatever they are.
+ * Root must not open a device for a user's file. */
+static void find_hide_devices(void)
+{
+	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+		(void)mount("none", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, NULL);
+}
+
 /* Bounds what a damaged file can take. */
 static void find_limit(void)
 {
@@ -484,6 +494,8 @@ static void find_limit(void)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGXCPU, SIG_DFL);
 	alarm(FIND_WAIT);
 	setrlimit(RLIMIT_CPU, &(struct rlimit){FIND_SECONDS, FIND_SECONDS + 1});
 #ifndef __SANITIZE_ADDRESS__
@@ -502,6 +514,7 @@ static int find_here(const struct data_file *f, const struct image *live, int fd
 	int rc;
 
 	find_limit();
+	find_hide_devices();
 	if (data_create_in(&w, fd, &e) < 0 || recording_take(&r, *f, RECORDING_PLACES, &e) < 0)
 		return e.no;
 	rc = find_for(&r, live, &w, &e);

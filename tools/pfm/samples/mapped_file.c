@@ -99,7 +99,9 @@ int mapped_file_open_names(uint32_t pid)
 	if (S_ISLNK(st.st_mode))
 		return -ELOOP;
 	fd = regular_open(path);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	return st.st_uid == uid ? take_fd(&fd) : -EPERM;
 }
