@@ -1095,6 +1095,107 @@ TEST(full_buffer_of_ended_context)
 	end();
 }
 
+static const struct sampling with_rate = {
+	.events = {{.pmd = 0, .period = 1000, .hz = 100}}, .n = 1};
+
+struct two_samples {
+	pfm_correlate_smpl_hdr_t hdr;
+	struct {
+		pfm_correlate_smpl_rec_t rec;
+		pfm_dfl_smpl_entry_t entry;
+	} all[2];
+};
+
+static void sample_twice(struct two_samples *buf, struct source *s)
+{
+	*buf = (struct two_samples){.hdr.hdr_count = 1};
+	for (unsigned i = 0; i < 2; i++) {
+		buf->all[i].rec =
+			(pfm_correlate_smpl_rec_t){PFM_CORRELATE_SAMPLE, sizeof(buf->all[i])};
+		buf->all[i].entry = (pfm_dfl_smpl_entry_t){.pid = getpid(),
+			.tgid = getpid(),
+			.tstamp = i + 1,
+			.ovfl_count = 1,
+			.last_reset_val = -1000ULL};
+	}
+	s->sampling = &with_rate;
+	s->buf = &buf->hdr;
+	s->size = sizeof(*buf);
+}
+
+/* Drains the first sample, and makes the event too frequent for its period. */
+static void drain_fast(struct source *s, struct track *t)
+{
+	assert_int_equal(source_drain(s, t, &e), 0);
+	s->rates[0].n = 8;
+	s->rates[0].interval = 1;
+	assert_int_equal(source_adapt(s, t, &e), 0);
+}
+
+/* The context has ended, and its end is not known yet: its period stays, and what its buffer has is
+ * recorded once. */
+TEST(rate_of_ended_context)
+{
+	struct two_samples buf;
+	struct source s = SOURCE_NONE;
+	struct track t;
+
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	sample_twice(&buf, &s);
+	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
+	drain_fast(&s, &t);
+	assert_int_equal(s.rates[0].period, 1000);
+	assert_int_equal(source_drain(&s, &t, &e), 0);
+	assert_int_equal(t.samples, 1);
+	close(s.dir);
+	track_free(&t);
+	end();
+}
+
+static void put_file(int dir, const char *name, const char *text)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* What was counted before a new period is part of the next sample's weight. */
+TEST(change_of_a_period)
+{
+	static const char *const files[] = {"ctl", "regs", "pmd/0"};
+	char dir[] = "/tmp/test_pfm_samples.XXXXXX";
+	struct two_samples buf;
+	struct source s = SOURCE_NONE;
+	struct track t;
+
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	sample_twice(&buf, &s);
+	assert_non_null(mkdtemp(dir));
+	s.dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(s.dir, "pmd", 0700), 0);
+	put_file(s.dir, "ctl", "");
+	put_file(s.dir, "regs", "");
+	put_file(s.dir, "pmd/0", "18446744073709550716\n"); /* -900 */
+	drain_fast(&s, &t);
+	assert_true(s.rates[0].period > 1000);
+	buf.hdr.hdr_count = 2;
+	assert_int_equal(source_drain(&s, &t, &e), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlinkat(s.dir, files[i], 0);
+	unlinkat(s.dir, "pmd", AT_REMOVEDIR);
+	close(s.dir);
+	rmdir(dir);
+	track_free(&t);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.samples[0].weight, 1000);
+	assert_int_equal(r.samples[1].weight, 1100);
+	recording_close(&r);
+}
+
 /* The file has each record that it has room for as a whole, and can be read. */
 /* Opens the context of a child whose buffer begins with @hdr. */
 static int open_child(const pfm_correlate_smpl_hdr_t *hdr)

@@ -191,8 +191,7 @@ static int recorder_take(struct recorder *r, struct source *s, struct err *e)
 		return source_handle(s, &r->track, e);
 	if (source_drain(s, &r->track, e) < 0)
 		return -e->no;
-	source_adapt(s);
-	return 0;
+	return source_adapt(s, &r->track, e);
 }
 
 static int recorder_take_children(struct recorder *r, struct recorder_root *root, struct err *e)

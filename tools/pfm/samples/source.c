@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -19,7 +20,8 @@
 enum {
 	SOURCE_INTERVALS = 8, /* that are measured before a period is changed */
 	SOURCE_LONG = 4,
-	SOURCE_RARE_NS = 100000000, /* without a sample */
+	SOURCE_RARE_NS = 100000000, /* of counting without a sample */
+	SOURCE_STEP = 10, /* by which a period is divided at most, as the next moment may differ */
 };
 #define SOURCE_PERIOD_MAX 0x1p62
 
@@ -178,12 +180,17 @@ static uint64_t source_overflows(const pfm_dfl_smpl_entry_t *entry)
 	return entry->ovfl_count ? entry->ovfl_count : 1;
 }
 
-/* Overflows or, if the event has a rate, the events that they stand for. */
-static uint64_t source_weight(const struct source *s, const pfm_dfl_smpl_entry_t *entry)
+/* Overflows or, if the event has a rate, the events that they stand for: also those that were
+ * counted before the period was changed. */
+static uint64_t source_weight(struct source *s, const pfm_dfl_smpl_entry_t *entry)
 {
-	bool rate = s->sampling->events[source_event(s, entry)].hz;
+	unsigned event = source_event(s, entry);
+	uint64_t carried = s->rates[event].carried;
 
-	return source_overflows(entry) * (rate ? -entry->last_reset_val : 1);
+	if (!s->sampling->events[event].hz)
+		return source_overflows(entry);
+	s->rates[event].carried = 0;
+	return source_overflows(entry) * -entry->last_reset_val + carried;
 }
 
 /* Measures how often an event with a rate overflows. A thread that sleeps does not overflow, so
@@ -195,6 +202,9 @@ static void source_measure(struct source *s, const pfm_dfl_smpl_entry_t *entry)
 	uint64_t interval, longest, before = r->last;
 
 	r->last = entry->tstamp;
+	/* A child begins with the period that its parent has at that moment. */
+	if (event->hz && !r->period)
+		r->period = -entry->last_reset_val;
 	if (!event->hz || !before || entry->tstamp <= before ||
 		-entry->last_reset_val != source_period(s, source_event(s, entry)))
 		return;
@@ -204,74 +214,17 @@ static void source_measure(struct source *s, const pfm_dfl_smpl_entry_t *entry)
 	r->interval = r->n++ ? (7 * r->interval + interval) / 8 : interval;
 }
 
-/* Restarts a context that its full buffer masks. This fails if the context has ended since: then
- * the buffer stays as it is, and so does the position in it. */
+/* Restarts a context whose records have all been taken. If this fails, because the context has
+ * ended, the buffer stays as it is, and so does the position in it. */
 static void source_restart(struct source *s)
 {
 	struct err e;
 
 	if (file_write(s->dir, "ctl", "restart", &e) < 0 &&
-		__atomic_load_n(&s->buf->hdr_state, __ATOMIC_ACQUIRE) == PFM_CORRELATE_FULL)
+		__atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) >= s->taken)
 		return;
 	s->taken = 0;
 	s->at = sizeof(*s->buf);
-}
-
-static void source_set_period(struct source *s, unsigned event, uint64_t period)
-{
-	struct source_rate *r = &s->rates[event];
-	struct err ignored;
-
-	r->period = period ? period : 1;
-	r->since = nsec_now(CLOCK_MONOTONIC);
-	r->n = 0;
-	/* Only a start arms the counter with the new period. */
-	(void)file_write(s->dir, "ctl", "stop", &ignored);
-	(void)source_write_pmd(s, event, "", &ignored);
-	if (file_write(s->dir, "ctl", "start", &ignored) < 0) {
-		source_restart(s);
-		(void)file_write(s->dir, "ctl", "start", &ignored);
-	}
-}
-
-/* Chooses a shorter period if the event is too rare for the present one. */
-static void source_adapt_rare(struct source *s, unsigned i)
-{
-	const struct sampled_event *event = &s->sampling->events[i];
-	struct source_rate *r = &s->rates[i];
-	uint64_t now = nsec_now(CLOCK_MONOTONIC), value, period = source_period(s, i);
-	double count, want;
-	struct err ignored;
-	char path[16];
-
-	r->since = r->since ? r->since : now;
-	if (now - r->since < SOURCE_RARE_NS)
-		return;
-	snprintf(path, sizeof(path), "pmd/%u", event->pmd);
-	if (file_read_u64(s->dir, path, &value, &ignored) < 0)
-		return;
-	count = (double)(value + period);
-	want = count * NSEC_PER_SEC / event->hz / (double)(now - r->since);
-	if (count > 0 && count < (double)period && want < (double)period / 2)
-		source_set_period(s, i, (uint64_t)want);
-}
-
-void source_adapt(struct source *s)
-{
-	for (unsigned i = 0; i < s->sampling->n && !s->ended; i++) {
-		const struct sampled_event *event = &s->sampling->events[i];
-		const struct source_rate *r = &s->rates[i];
-		double period = (double)source_period(s, i), want;
-
-		if (event->hz && !r->n)
-			source_adapt_rare(s, i);
-		if (!event->hz || r->n < SOURCE_INTERVALS)
-			continue;
-		want = period * NSEC_PER_SEC / event->hz / (double)(r->interval ? r->interval : 1);
-		if (want < period * 3 / 4 || want > period * 4 / 3)
-			source_set_period(s, i,
-				(uint64_t)(want < SOURCE_PERIOD_MAX ? want : SOURCE_PERIOD_MAX));
-	}
 }
 
 static int source_take_sample(
@@ -475,6 +428,128 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 	return 0;
 }
 
+/* The events that the stopped counter has counted since its last overflow; 0: not known. */
+static uint64_t source_partial(const struct source *s, unsigned event)
+{
+	uint64_t value, period = source_period(s, event);
+	struct err ignored;
+	char path[16];
+
+	snprintf(path, sizeof(path), "pmd/%u", s->sampling->events[event].pmd);
+	if (file_read_u64(s->dir, path, &value, &ignored) < 0 || value + period >= period)
+		return 0;
+	return value + period;
+}
+
+static int source_set_period(
+	struct source *s, unsigned event, uint64_t period, struct track *t, struct err *e)
+{
+	struct source_rate *r = &s->rates[event];
+	struct err why;
+
+	/* Only a start arms the counter with the new period. */
+	if (file_write(s->dir, "ctl", "stop", &why) < 0)
+		return 0;
+	if (source_drain(s, t, e) < 0)
+		return -e->no;
+	r->carried += source_partial(s, event);
+	r->period = period ? period : 1;
+	r->n = 0;
+	r->since = 0;
+	(void)source_write_pmd(s, event, "", &why);
+	if (file_write(s->dir, "ctl", "start", &why) == 0 || why.no == EINVAL ||
+		file_is_gone(why.no))
+		return 0;
+	return track_loss(t, DATA_LOST_COUNT, 1, 0, why.text, e);
+}
+
+/* The time for which the event could be counted: of a thread, its CPU time. Returns 0 if that is
+ * not known. */
+static uint64_t source_time(const struct source *s)
+{
+	char line[128], path[48], *at;
+	struct err ignored;
+	uint64_t ns = 0;
+	FILE *f;
+
+	if (file_read_line(s->dir, "state", line, sizeof(line), &ignored) < 0)
+		return 0;
+	at = strstr(line, " tid=");
+	if (!at)
+		return strstr(line, " cpu=") ? nsec_now(CLOCK_MONOTONIC) : 0;
+	snprintf(path, sizeof(path), "/proc/%u/schedstat", (unsigned)strtoul(at + 5, NULL, 10));
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%" SCNu64, &ns) != 1)
+		ns = 0;
+	if (f)
+		fclose(f);
+	return ns;
+}
+
+/* Gets the period with which the context of a child began. */
+static void source_learn_period(struct source *s, unsigned event)
+{
+	TEXT_CLEANUP struct text t = {0};
+	struct err ignored;
+	const char *at;
+	char key[16];
+
+	snprintf(key, sizeof(key), "pmd%u ", s->sampling->events[event].pmd);
+	if (file_read(s->dir, "set/0/overflows", &t, &ignored) < 0 || !text_ok(&t))
+		return;
+	at = strstr(t.p, key);
+	at = at ? strstr(at, "last_reset=") : NULL;
+	if (at)
+		s->rates[event].period = -strtoull(at + strlen("last_reset="), NULL, 10);
+}
+
+/* Chooses a shorter period if the event is too rare for the present one. */
+static int source_adapt_rare(struct source *s, unsigned i, struct track *t, struct err *e)
+{
+	struct source_rate *r = &s->rates[i];
+	uint64_t now = source_time(s), count, period;
+	double want;
+
+	if (!r->period && *s->name)
+		source_learn_period(s, i);
+	period = source_period(s, i);
+	if (!r->since || now < r->since)
+		r->since = now;
+	if (now - r->since < SOURCE_RARE_NS)
+		return 0;
+	count = source_partial(s, i);
+	want = (double)count * NSEC_PER_SEC / s->sampling->events[i].hz / (double)(now - r->since);
+	r->since = now;
+	if (!count || want >= (double)period / 2)
+		return 0;
+	return source_set_period(s, i,
+		want > (double)period / SOURCE_STEP ? (uint64_t)want : period / SOURCE_STEP, t, e);
+}
+
+int source_adapt(struct source *s, struct track *t, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < s->sampling->n && !s->ended; i++) {
+		const struct sampled_event *event = &s->sampling->events[i];
+		struct source_rate *r = &s->rates[i];
+		double period = (double)source_period(s, i), want;
+
+		if (r->n)
+			r->since = 0;
+		else if (event->hz)
+			rc = source_adapt_rare(s, i, t, e);
+		if (rc < 0 || !event->hz || r->n < SOURCE_INTERVALS)
+			continue;
+		want = period * NSEC_PER_SEC / event->hz / (double)(r->interval ? r->interval : 1);
+		if (want < period * 3 / 4 || want > period * 4 / 3)
+			rc = source_set_period(s, i,
+				(uint64_t)(want < SOURCE_PERIOD_MAX ? want : SOURCE_PERIOD_MAX), t,
+				e);
+	}
+	return rc;
+}
+
 /* Reading a lost counter gives the reason of the loss. Writing it makes it count again. A counter
  * that can be read is written, too, if it is the only one: it may have been lost. */
 static int source_restore(const struct source *s, uint32_t tid, struct track *t, struct err *e)
@@ -494,10 +569,17 @@ static int source_restore(const struct source *s, uint32_t tid, struct track *t,
 	return 0;
 }
 
-static int source_message(struct source *s, const struct pfm_msg *m, struct track *t, struct err *e)
+static bool source_is_masked(const struct source *s)
 {
+	char line[128];
 	struct err ignored;
 
+	return file_read_line(s->dir, "state", line, sizeof(line), &ignored) == 0 &&
+	       strncmp(line, "masked", strlen("masked")) == 0;
+}
+
+static int source_message(struct source *s, const struct pfm_msg *m, struct track *t, struct err *e)
+{
 	switch (m->type) {
 	case PFM_MSG_END:
 		s->ended = true;
@@ -505,7 +587,10 @@ static int source_message(struct source *s, const struct pfm_msg *m, struct trac
 	case PFM_MSG_COUNT_LOST:
 		return source_restore(s, m->tid, t, e);
 	case PFM_MSG_THROTTLE:
-		(void)file_write(s->dir, "ctl", "restart", &ignored);
+		if (source_drain(s, t, e) < 0)
+			return -e->no;
+		if (source_is_masked(s))
+			source_restart(s);
 		return track_loss(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
 	default:
 		return 0;

@@ -32,7 +32,8 @@ struct sampling {
 /* The rate of an event whose period follows it. */
 struct source_rate {
 	uint64_t period;   /* as last written; 0: that of the sampling */
-	uint64_t since;    /* CLOCK_MONOTONIC, ns: when it was written */
+	uint64_t since;    /* ns of counting, as source_time(): when it was last examined */
+	uint64_t carried;  /* events that were counted when the period was changed */
 	uint64_t last;     /* time of the last sample */
 	uint64_t interval; /* ns from one overflow to the next, smoothed */
 	unsigned n;        /* intervals since the period was written */
@@ -72,7 +73,7 @@ void source_close(struct source *s);
 int source_drain(struct source *s, struct track *t, struct err *e);
 /* Handles all messages: restores lost counts, and notes the end in @s. Then drains the buffer. */
 int source_handle(struct source *s, struct track *t, struct err *e);
-/* Adapts the periods that follow their events. */
-void source_adapt(struct source *s);
+/* Adapts the periods that follow their events. What is in the buffer must have been drained. */
+int source_adapt(struct source *s, struct track *t, struct err *e);
 
 #endif
