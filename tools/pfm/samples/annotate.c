@@ -255,7 +255,7 @@ static void annotate_write_file(
 		fprintf(a->out, "# the source cannot be read: %s\n",
 			fd == -EINVAL ? "it is not a regular file"
 				      : err_name(fd < 0 ? -fd : ENOMEM));
-	fputs("#\n#  share   overflows    line  source\n", a->out);
+	fprintf(a->out, "#\n#  share  %10s    line  source\n", report_unit(r));
 	if (in)
 		last = annotate_write_source(a, f, in);
 	annotate_write_lines(a, f, last);
@@ -273,8 +273,8 @@ static int annotate_compare_files(const void *a, const void *b)
 static void annotate_write_all(struct annotation *a, const struct recording *r)
 {
 	report_write_head(r, a->out);
-	fprintf(a->out, "#\n# %.2f%% of all overflows are in %s and in what is inlined there\n",
-		100.0 * (double)a->weight / a->all, a->function);
+	fprintf(a->out, "#\n# %.2f%% of all %s are in %s and in what is inlined there\n",
+		100.0 * (double)a->weight / a->all, report_unit(r), a->function);
 	if (a->unknown)
 		fprintf(a->out, "# %.2f%% are at addresses without a line\n",
 			100.0 * (double)a->unknown / a->all);

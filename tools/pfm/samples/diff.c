@@ -111,7 +111,7 @@ static void diff_write_notes(const struct recording *r, const char *which, FILE 
 	struct slice command = recording_info(r, "command"), notes = {r->notes.p, r->notes.n};
 
 	fprintf(out, "# %s: %.*s: %" PRIu64 " %s in %zu samples", which, SLICE_ARG(command),
-		r->weight, r->event->hz ? "events" : "overflows", r->nsamples);
+		r->weight, report_unit(r), r->nsamples);
 	if (!r->event->hz)
 		fprintf(out, ", an overflow each %" PRIu64, recording_period(r));
 	fprintf(out, "\n");

@@ -235,9 +235,9 @@ static void flat_write_columns(const struct flat_table *table, const char *text,
 	fputc('\n', out);
 }
 
-static void flat_write_titles(struct flat_table *table, FILE *out)
+static void flat_write_titles(struct flat_table *table, const char *unit, FILE *out)
 {
-	fprintf(out, "#\n#  share   overflows");
+	fprintf(out, "#\n#  share  %10s", unit);
 	for (unsigned i = 0; i < table->keys->n; i++) {
 		const char *name = flat_names[table->keys->key[i]].name;
 		int length = (int)strlen(name);
@@ -256,7 +256,7 @@ static void flat_write_rows(
 		fputs("# no source lines: the programs were compiled without -g, or their debug "
 		      "files are not here\n",
 			out);
-	flat_write_titles(table, out);
+	flat_write_titles(table, report_unit(r), out);
 	for (size_t i = 0; i < table->n; i++) {
 		double percent = 100.0 * (double)table->rows[i]->weight / (double)r->weight;
 

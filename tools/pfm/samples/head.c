@@ -46,6 +46,11 @@ static void head_write_notes(const struct recording *r, FILE *out)
 	}
 }
 
+const char *report_unit(const struct recording *r)
+{
+	return r->event->hz ? "events" : "overflows";
+}
+
 void report_write_head(const struct recording *r, FILE *out)
 {
 	head_write_info(r, "command", "command", out);
@@ -57,8 +62,7 @@ void report_write_head(const struct recording *r, FILE *out)
 		fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
 			recording_period(r));
 	head_write_precision(r, out);
-	fprintf(out, "# %" PRIu64 " %s in %zu samples", r->weight,
-		r->event->hz ? "events" : "overflows", r->nsamples);
+	fprintf(out, "# %" PRIu64 " %s in %zu samples", r->weight, report_unit(r), r->nsamples);
 	if (r->nstacks)
 		fprintf(out, ", %zu with call chains", r->nstacks);
 	fprintf(out, "\n");

@@ -36,6 +36,9 @@ int flat_write(const struct recording *r, const struct flat_keys *keys, double a
 /* Writes the head of a text for people: what was recorded, how exactly, and what is missing. */
 void report_write_head(const struct recording *r, FILE *out);
 
+/* Names the weights of samples: overflows, or the events that they stand for. */
+const char *report_unit(const struct recording *r);
+
 /* Parses the argument of --percent-limit. */
 int report_parse_limit(double *at_least, const char *text, struct err *e);
 /* Calls @write with the file @path, "-" for stdout. A recording is not replaced. */
