@@ -185,12 +185,12 @@ static uint64_t source_overflows(const pfm_dfl_smpl_entry_t *entry)
 static uint64_t source_weight(struct source *s, const pfm_dfl_smpl_entry_t *entry)
 {
 	unsigned event = source_event(s, entry);
-	uint64_t carried = s->rates[event].carried;
+	uint64_t partial = s->rates[event].partial;
 
 	if (!s->sampling->events[event].hz)
 		return source_overflows(entry);
-	s->rates[event].carried = 0;
-	return source_overflows(entry) * -entry->last_reset_val + carried;
+	s->rates[event].partial = 0;
+	return source_overflows(entry) * -entry->last_reset_val + partial;
 }
 
 /* Measures how often an event with a rate overflows. A thread that sleeps does not overflow, so
@@ -452,7 +452,7 @@ static int source_set_period(
 		return 0;
 	if (source_drain(s, t, e) < 0)
 		return -e->no;
-	r->carried += source_partial(s, event);
+	r->partial += source_partial(s, event);
 	r->period = period ? period : 1;
 	r->n = 0;
 	r->since = 0;

@@ -33,7 +33,7 @@ struct sampling {
 struct source_rate {
 	uint64_t period;   /* as last written; 0: that of the sampling */
 	uint64_t since;    /* ns of counting, as source_time(): when it was last examined */
-	uint64_t carried;  /* events that were counted when the period was changed */
+	uint64_t partial;  /* events that were counted when the period was changed */
 	uint64_t last;     /* time of the last sample */
 	uint64_t interval; /* ns from one overflow to the next, smoothed */
 	unsigned n;        /* intervals since the period was written */
