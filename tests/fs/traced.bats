@@ -36,30 +36,6 @@ follow() {
 	near "after it went on" "$(cat "$C/pmd/0")" 10000 2
 }
 
-@test "a thread that loads itself again gets no EINTR: its last stop may still be under way" {
-	perfmonfs() {
-		exec "$BUILD/tests/stalling/perfmonfs" "$@" # 30 ms later than the daemon's
-	}
-	serve --backend=perf
-	run -0 bounded python3 - "$MNT" <<-'END'
-		import errno, os, sys
-		outcomes = set()
-		for n in range(12):
-		    ctx = "%s/ctx/%d" % (sys.argv[1], n)
-		    os.mkdir(ctx)
-		    ctl = os.open(ctx + "/ctl", os.O_RDWR)
-		    try:
-		        os.write(ctl, b"load tid=%d follow" % os.getpid())
-		        outcomes.add("ok")
-		    except OSError as e:
-		        outcomes.add(errno.errorcode[e.errno])
-		    os.close(ctl)
-		    os.rmdir(ctx)
-		print(*outcomes)
-	END
-	is ok
-}
-
 @test "stopped while it is monitored, and unloaded while it is stopped" {
 	serve --backend=perf
 	begin a subject -t 2 cpu 100000
