@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/pfm/samples/indexed.h"
 #include "tools/pfm/text/names.h"
 
 static int stored_no_memory(struct err *e)
@@ -18,34 +19,18 @@ static int stored_refuse(struct err *e)
 		"the file is damaged: a name refers to one that the file lacks: record it again");
 }
 
-/* Makes room for @more entries of @size bytes in an array. Returns the array, or NULL. */
-static void *stored_grow(void *array, size_t n, size_t more, size_t *room, size_t size)
-{
-	size_t want = *room ? *room : 64;
-	void *p;
-
-	if (n + more <= *room)
-		return array;
-	while (want < n + more)
-		want *= 2;
-	p = reallocarray(array, want, size);
-	if (p)
-		*room = want;
-	return p;
-}
-
 static int stored_add_strings(struct stored *s, const struct data_strings *from, struct err *e)
 {
 	char *at = (char *)(uintptr_t)(from + 1); /* in the file's memory, which is ours to clean */
-	void *p = stored_grow(
-		s->strings, s->nstrings, from->n, &s->strings_room, sizeof(*s->strings));
 
-	if (!p)
-		return stored_no_memory(e);
-	s->strings = p;
 	for (uint32_t i = 0; i < from->n; i++) {
 		size_t length = strlen(at);
+		void *p = indexed_room(
+			s->strings, s->nstrings, &s->strings_room, sizeof(*s->strings));
 
+		if (!p)
+			return stored_no_memory(e);
+		s->strings = p;
 		name_clean(at);
 		s->strings[s->nstrings++] = at;
 		at += length + 1;
@@ -59,7 +44,7 @@ static int stored_add_object(struct stored *s, const struct data_object *from, s
 
 	if (from->why && from->why >= s->nstrings)
 		return stored_refuse(e);
-	p = stored_grow(s->objects, s->nobjects, 1, &s->objects_room, sizeof(*s->objects));
+	p = indexed_room(s->objects, s->nobjects, &s->objects_room, sizeof(*s->objects));
 	if (!p)
 		return stored_no_memory(e);
 	s->objects = p;
@@ -83,7 +68,7 @@ static int stored_add_places(struct stored *s, const struct data_places *from, s
 	for (uint32_t i = 0; i < from->n; i++)
 		if (!stored_has_strings(s, &data_places(from)[i]))
 			return stored_refuse(e);
-	p = stored_grow(s->lists, s->nlists, 1, &s->lists_room, sizeof(*s->lists));
+	p = indexed_room(s->lists, s->nlists, &s->lists_room, sizeof(*s->lists));
 	if (!p)
 		return stored_no_memory(e);
 	s->lists = p;

@@ -28,14 +28,14 @@ struct stored_place {
 
 struct stored {
 	const char **strings;
-	size_t nstrings;
-	size_t strings_room;
+	uint32_t nstrings;
+	uint32_t strings_room;
 	struct stored_object *objects;
-	size_t nobjects;
-	size_t objects_room;
+	uint32_t nobjects;
+	uint32_t objects_room;
 	const struct data_places **lists;
-	size_t nlists;
-	size_t lists_room;
+	uint32_t nlists;
+	uint32_t lists_room;
 	struct stored_place *all;
 	struct hash places;
 };
