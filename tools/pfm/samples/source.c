@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "perfmonfs/ioctl.h"
 #include "perfmonfs/msg.h"
@@ -20,6 +21,7 @@
 enum {
 	SOURCE_INTERVALS = 8, /* that are measured before a period is changed */
 	SOURCE_LONG = 4,
+	SOURCE_STATE = 128,         /* bytes of the line of state */
 	SOURCE_RARE_NS = 100000000, /* of counting without a sample */
 	SOURCE_STEP = 10, /* by which a period is divided at most, as the next moment may differ */
 };
@@ -463,27 +465,30 @@ static int source_set_period(
 	return track_loss(t, DATA_LOST_COUNT, 1, 0, why.text, e);
 }
 
+/* Reads the line of the file state; an empty one if there is none any more. */
+static void source_read_state(const struct source *s, char line[SOURCE_STATE])
+{
+	struct err ignored;
+
+	if (file_read_line(s->dir, "state", line, SOURCE_STATE, &ignored) < 0)
+		line[0] = '\0';
+}
+
 /* The time for which the event could be counted: of a thread, its CPU time. Returns 0 if that is
  * not known. */
 static uint64_t source_time(const struct source *s)
 {
-	char line[128], path[48], *at;
-	struct err ignored;
+	CLEANUP_FCLOSE FILE *f = NULL;
+	char line[SOURCE_STATE], path[48], *at;
 	uint64_t ns = 0;
-	FILE *f;
 
-	if (file_read_line(s->dir, "state", line, sizeof(line), &ignored) < 0)
-		return 0;
+	source_read_state(s, line);
 	at = strstr(line, " tid=");
 	if (!at)
 		return strstr(line, " cpu=") ? nsec_now(CLOCK_MONOTONIC) : 0;
 	snprintf(path, sizeof(path), "/proc/%u/schedstat", (unsigned)strtoul(at + 5, NULL, 10));
 	f = fopen(path, "re");
-	if (f && fscanf(f, "%" SCNu64, &ns) != 1)
-		ns = 0;
-	if (f)
-		fclose(f);
-	return ns;
+	return f && fscanf(f, "%" SCNu64, &ns) == 1 ? ns : 0;
 }
 
 /* Gets the period with which the context of a child began. */
@@ -571,11 +576,10 @@ static int source_restore(const struct source *s, uint32_t tid, struct track *t,
 
 static bool source_is_masked(const struct source *s)
 {
-	char line[128];
-	struct err ignored;
+	char line[SOURCE_STATE];
 
-	return file_read_line(s->dir, "state", line, sizeof(line), &ignored) == 0 &&
-	       strncmp(line, "masked", strlen("masked")) == 0;
+	source_read_state(s, line);
+	return strncmp(line, "masked", strlen("masked")) == 0;
 }
 
 static int source_message(struct source *s, const struct pfm_msg *m, struct track *t, struct err *e)
