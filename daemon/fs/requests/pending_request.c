@@ -158,7 +158,6 @@ struct delayed_request {
 	bool interrupted;
 	struct fs *fs;
 	struct fuse_session *se;
-	size_t n;
 	char bytes[] __attribute__((aligned(8))); /* as for the structures of the kernel */
 };
 
@@ -173,9 +172,9 @@ static void request_process_now(struct fs *fs, struct fuse_session *se, const st
 static void request_process_delayed(struct deferred *d)
 {
 	struct delayed_request *delayed = container_of(d, struct delayed_request, deferred);
-	const struct fuse_buf buf = {.mem = delayed->bytes, .size = delayed->n};
 	struct pending_requests *p = &delayed->fs->pending;
-	const struct fuse_in_header *in = buf.mem;
+	const struct fuse_in_header *in = (const void *)delayed->bytes;
+	const struct fuse_buf buf = {.mem = delayed->bytes, .size = in->len};
 
 	hash_remove(&p->delayed, &delayed->node);
 	request_process_now(delayed->fs, delayed->se, &buf);
@@ -204,7 +203,6 @@ static bool request_delay(struct fs *fs, struct fuse_session *se, const struct f
 		.charge = {.quota = q},
 		.fs = fs,
 		.se = se,
-		.n = in->len,
 	};
 	if (charge_set(&delayed->charge, sizeof(*delayed) + in->len + CHARGE_PIECE, &ignored) < 0) {
 		free(delayed);
