@@ -118,24 +118,23 @@ meets() {
 		"$BATS_TEST_TMPDIR/in" "$CALLS" "$1"
 }
 
-@test "a thread counts itself without a context where the kernel lets it" {
+# counts_by CONTEXTS CASE: a region is counted, with so many contexts
+counts_by() {
 	serve --backend=perf
-	MEANWHILE="ls $MNT/ctx | wc -l >$BATS_TEST_TMPDIR/contexts" meets own
+	MEANWHILE="ls $MNT/ctx | wc -l >$BATS_TEST_TMPDIR/contexts" meets "$2"
 	[ "$status" = 0 ]
 	rows one calls
 	is 1
 	run -0 cat "$BATS_TEST_TMPDIR/contexts"
-	is 0
+	is "$1"
+}
+
+@test "a thread counts itself without a context where the kernel lets it" {
+	counts_by 0 own
 }
 
 @test "a thread counts itself by a context where the kernel refuses events" {
-	serve --backend=perf
-	MEANWHILE="ls $MNT/ctx | wc -l >$BATS_TEST_TMPDIR/contexts" meets forbidden
-	[ "$status" = 0 ]
-	rows one calls
-	is 1
-	run -0 cat "$BATS_TEST_TMPDIR/contexts"
-	is 1
+	counts_by 1 forbidden
 }
 
 @test "a program that closes all descriptors loses counts, and no data of its files" {

@@ -981,9 +981,19 @@ TEST(unknown_records_are_skipped)
 	recording_close(&r);
 }
 
-/* An address of an earlier time slice is none of the sample. */
 static const struct sampling one_event = {.events = {{.pmd = 0, .period = 1000}}, .n = 1};
 
+/* Records the buffer of @size bytes that begins with @hdr. */
+static void begin_source(struct source *s, struct track *t, const struct sampling *sampling,
+	const pfm_correlate_smpl_hdr_t *hdr, size_t size)
+{
+	assert_int_equal(track_init(t, &w, &e), 0);
+	s->sampling = sampling;
+	s->buf = hdr;
+	s->size = size;
+}
+
+/* An address of an earlier time slice is none of the sample. */
 TEST(earlier_address)
 {
 	const struct {
@@ -999,10 +1009,7 @@ TEST(earlier_address)
 	struct track t;
 
 	begin();
-	assert_int_equal(track_init(&t, &w, &e), 0);
-	s.sampling = &one_event;
-	s.buf = &buf.hdr;
-	s.size = sizeof(buf);
+	begin_source(&s, &t, &one_event, &buf.hdr, sizeof(buf));
 	assert_int_equal(source_drain(&s, &t, &e), 0);
 	track_free(&t);
 	end();
@@ -1052,10 +1059,7 @@ TEST(samples_of_several_events)
 	assert_int_equal(data_put(&w, DATA_EVENT, &(struct data_event){.period = 1},
 				 offsetof(struct data_event, name), "cycles", &e),
 		0);
-	assert_int_equal(track_init(&t, &w, &e), 0);
-	s.sampling = &two;
-	s.buf = &buf.hdr;
-	s.size = sizeof(buf);
+	begin_source(&s, &t, &two, &buf.hdr, sizeof(buf));
 	assert_int_equal(source_drain(&s, &t, &e), 0);
 	track_free(&t);
 	end();
@@ -1082,11 +1086,8 @@ TEST(full_buffer_of_ended_context)
 	struct track t;
 
 	begin();
-	assert_int_equal(track_init(&t, &w, &e), 0);
+	begin_source(&s, &t, &one_event, &buf.hdr, sizeof(buf));
 	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
-	s.sampling = &one_event;
-	s.buf = &buf.hdr;
-	s.size = sizeof(buf);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(source_drain(&s, &t, &e), 0);
 	assert_int_equal(t.samples, 1);
@@ -1106,7 +1107,8 @@ struct two_samples {
 	} all[2];
 };
 
-static void sample_twice(struct two_samples *buf, struct source *s)
+/* The buffer has one sample at first. */
+static void sample_twice(struct two_samples *buf, struct source *s, struct track *t)
 {
 	*buf = (struct two_samples){.hdr.hdr_count = 1};
 	for (unsigned i = 0; i < 2; i++) {
@@ -1118,9 +1120,7 @@ static void sample_twice(struct two_samples *buf, struct source *s)
 			.ovfl_count = 1,
 			.last_reset_val = -1000ULL};
 	}
-	s->sampling = &with_rate;
-	s->buf = &buf->hdr;
-	s->size = sizeof(*buf);
+	begin_source(s, t, &with_rate, &buf->hdr, sizeof(*buf));
 }
 
 /* Drains the first sample, and makes the event too frequent for its period. */
@@ -1141,8 +1141,7 @@ TEST(rate_of_ended_context)
 	struct track t;
 
 	begin();
-	assert_int_equal(track_init(&t, &w, &e), 0);
-	sample_twice(&buf, &s);
+	sample_twice(&buf, &s, &t);
 	s.dir = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC); /* without ctl */
 	drain_fast(&s, &t);
 	assert_int_equal(s.rates[0].period, 1000);
@@ -1171,8 +1170,7 @@ TEST(change_of_a_period)
 	struct track t;
 
 	begin();
-	assert_int_equal(track_init(&t, &w, &e), 0);
-	sample_twice(&buf, &s);
+	sample_twice(&buf, &s, &t);
 	assert_non_null(mkdtemp(dir));
 	s.dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(mkdirat(s.dir, "pmd", 0700), 0);
@@ -1196,7 +1194,6 @@ TEST(change_of_a_period)
 	recording_close(&r);
 }
 
-/* The file has each record that it has room for as a whole, and can be read. */
 /* Opens the context of a child whose buffer begins with @hdr. */
 static int open_child(const pfm_correlate_smpl_hdr_t *hdr)
 {
@@ -1239,6 +1236,7 @@ TEST(buffer_of_another_format)
 	assert_non_null(strstr(e.text, "format"));
 }
 
+/* The file has each record that it has room for as a whole, and can be read. */
 TEST(disk_full)
 {
 	struct rlimit before, limit = {10000, RLIM_INFINITY};
