@@ -157,7 +157,7 @@ int proc_owner(int dir, struct stat *st, struct err *e)
 }
 
 /* Numbers of fields of a stat file, see proc(5). */
-enum { PROC_STAT_STATE = 3, PROC_STAT_BEGAN = 22 };
+enum { PROC_STAT_STATE = 3, PROC_STAT_BEGAN = 22, PROC_STAT_CPU = 39 };
 
 /* Field 3 and later of a stat file; field 2, the name, may contain anything. NULL: malformed. */
 static const char *proc_stat_state(const char *text)
@@ -225,18 +225,28 @@ int proc_alive(int dir, struct err *e)
 	return rc == 0 && flags & PROC_FLAG_EXITING ? proc_failed("stat", ESRCH, e) : rc;
 }
 
-uint64_t proc_began(int dir)
+static uint64_t proc_stat_number(int dir, int number)
 {
 	struct err ignored;
 	CLEANUP_FREE char *text = NULL;
 	const char *p =
 		proc_read_file(dir, "stat", &text, &ignored) < 0 ? NULL : proc_stat_state(text);
 
-	for (int field = PROC_STAT_STATE; p && field < PROC_STAT_BEGAN; field++) {
+	for (int field = PROC_STAT_STATE; p && field < number; field++) {
 		p = strchr(p, ' ');
 		p = p ? p + 1 : NULL;
 	}
 	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+uint64_t proc_began(int dir)
+{
+	return proc_stat_number(dir, PROC_STAT_BEGAN);
+}
+
+unsigned proc_cpu(int dir)
+{
+	return (unsigned)proc_stat_number(dir, PROC_STAT_CPU);
 }
 
 bool proc_is_zombie(pid_t tid)

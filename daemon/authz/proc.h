@@ -84,6 +84,9 @@ int proc_alive(int dir, struct err *e);
  * the same id. 0: not known. */
 uint64_t proc_began(int dir);
 
+/* The CPU on which the thread runs, or ran last; 0 if that is not known. */
+unsigned proc_cpu(int dir);
+
 /* False if there is no such thread. */
 bool proc_is_zombie(pid_t tid);
 /* Thread @tid is one of process @pid. */

@@ -32,6 +32,21 @@ void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task
 		task->counted_until = s->runtime_out;
 }
 
+/* A context in no registers was last counted elsewhere, or never: /proc knows on which CPU its thread
+ * has run since then. */
+void ctxsw_lose_missed(struct context *ctx)
+{
+	struct err ignored;
+
+	if (ctx_saved(ctx)) {
+		CLEANUP_CLOSE int dir = proc_open(ctx->target.tid, &ignored);
+
+		if (dir >= 0)
+			ctx->target.cpu = proc_cpu(dir);
+	}
+	ctx_lose(ctx, LOST_MISSED);
+}
+
 /* Reads the CPU time first: if the BPF program has seen the thread leave by then, runtime_out is at
  * least as much. */
 void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task)
@@ -54,6 +69,6 @@ void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task)
 	}
 	if (!ctxsw_load_word(&s->running) && ran > s->runtime_out && ran > task->counted_until &&
 		proc_alive(dir, &ignored) == 0)
-		ctx_lose(ctx, LOST_MISSED);
+		ctxsw_lose_missed(ctx);
 	gap_account_until(task, ran);
 }

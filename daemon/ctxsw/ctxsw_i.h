@@ -141,6 +141,8 @@ void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task);
 /* Adds to the open gap the CPU time that the thread has had up to now, for commands on saved
  * contexts. Opens a gap if the thread has run unseen. */
 void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task);
+/* A switch of the thread was missed: its counts are lost, or a gap opens, on the CPU where it ran. */
+void ctxsw_lose_missed(struct context *ctx);
 /* Call it when the context gets registers or has been saved. Unless a gap is open, the next one
  * begins after what the thread has run so far. */
 void ctxsw_gap_begins_later(const struct ctxsw_thread *ct, struct task_ctx *task);

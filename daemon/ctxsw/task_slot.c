@@ -188,7 +188,7 @@ void task_slot_sync_task(struct ctxsw_thread *ct, struct task_ctx *task)
 		atomic_fetch_add(&ct->shared->stats->ctxsw_missed, 1);
 		task_slot_kick_dead_wakeups(ct->shared);
 		if (ctx->state == CTX_RUNNING)
-			ctx_lose(ctx, LOST_MISSED);
+			ctxsw_lose_missed(ctx);
 	}
 	if (__atomic_exchange_n(&s->stalled, 0, __ATOMIC_RELAXED)) {
 		atomic_fetch_add(&ct->shared->stats->ctxsw_stalled, 1);

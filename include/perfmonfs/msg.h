@@ -45,7 +45,7 @@ struct pfm_msg {
 	uint32_t type; /* PFM_MSG_* */
 	uint32_t pid;  /* process */
 	uint16_t set;  /* active event set */
-	uint16_t cpu;
+	uint16_t cpu;  /* of a context on a thread: where the thread ran last */
 	uint32_t tid; /* thread */
 	__extension__ union {
 		uint64_t ip;
