@@ -528,7 +528,7 @@ static int source_adapt_rare(struct source *s, unsigned i, struct track *t, stru
 	if (!count || want >= (double)period / 2)
 		return 0;
 	return source_set_period(s, i,
-		want > (double)period / SOURCE_STEP ? (uint64_t)want : period / SOURCE_STEP, t, e);
+		want > (double)period / (double)SOURCE_STEP ? (uint64_t)want : period / SOURCE_STEP, t, e);
 }
 
 int source_adapt(struct source *s, struct track *t, struct err *e)
