@@ -632,6 +632,78 @@ noid() {
 	no_contexts
 }
 
+# The program is in the function a until the file two appears, then in b. It has a thread that is younger than the
+# recording, and is another program than its shell.
+in_two_phases() {
+	cat >phases.c <<-'END'
+		#include <pthread.h>
+		#include <unistd.h>
+		static volatile int over;
+		static __attribute__((noinline)) void a(void) { for (volatile int i = 0; i < 100000; i++); }
+		static __attribute__((noinline)) void b(void) { for (volatile int i = 0; i < 100000; i++); }
+		static void *second(void *arg) { while (!over) b(); return arg; }
+		int main(void) {
+			pthread_t t;
+			while (access("two", F_OK)) a();
+			pthread_create(&t, 0, second, 0);
+			while (access("three", F_OK)) b();
+			over = 1;
+			return pthread_join(t, 0) + 3;
+		}
+	END
+	gcc -O1 -pthread -o phases phases.c
+}
+
+# sampled FILE: the ns for which it says it was sampled
+sampled() {
+	pfm report "$1" | sed -nE 's/^# sampled for ([0-9]+)[.]([0-9]{3}) s.*/\1\2/p'
+}
+
+@test "a delay and a duration: what is before and after them is not recorded, and the command goes on" {
+	serve_perf
+	in_two_phases
+	# The delay ends long after the phase of a has: its first moments are those of a.
+	record recorded -F 500 --delay=1s --duration=300ms sh -c ': >two; exec ./phases'
+	until_ok grep -qs '; the command goes on$' "$LOG.record"
+	fails gone "$RECORD"
+	until_ok no_contexts
+	pfm report recorded --sort=function,command >flat
+	grep -q '% .* b  *phases$' flat
+	run -1 grep -E ' (a|main)  *phases$' flat
+	grep -q '^# sampled for 0[.][0-9]* s, after a delay of 1.000 s$' flat
+	[ "$(sampled recorded)" -ge 300 ] && [ "$(sampled recorded)" -le 900 ]
+	[ "$(pfm report recorded --sort=tid | grep -c '%')" = 2 ]
+	: >three
+	finish 3
+}
+
+@test "a delay that the command does not live to see, and one that Ctrl-C ends" {
+	serve_perf
+	run -5 --separate-stderr pfm record -o recorded --delay=1h sh -c 'exit 5'
+	[[ $stderr == *"no samples: all was over before the delay was"* ]]
+	pfm report recorded | grep -q '^# 0 overflows in 0 samples'
+	sleep 1000 3>&- &
+	sleeping=$!
+	record waiting --delay=1h -p $sleeping
+	until_ok test -s waiting
+	finish 0 INT
+	kill $sleeping
+	run -125 pfm record --delay=-1 true
+	run -125 pfm record --duration=5 true
+	[[ $output == *"with its unit"* ]]
+	run -125 pfm record --duration=0s true
+	no_contexts
+}
+
+@test "a duration without a command, of CPUs" {
+	serve_perf
+	run -0 --separate-stderr pfm record -o recorded -a -D 10 --duration=100ms
+	[[ $stderr != *"goes on"* ]]
+	[ "$(sampled recorded)" -ge 100 ]
+	python3 "$BATS_TEST_DIRNAME/records.py" recorded 7 1
+	no_contexts
+}
+
 @test "wrong usage and what does not exist" {
 	serve_perf
 	for args in "" "-F 0 true" "-F 1 -c 1 true" "-c 0 true" "-p 1 -a" "-e nonsense true" \
@@ -760,7 +832,7 @@ goes_on() {
 	grep -q ENOSPC "$LOG.record"
 	can_be_reported
 	umount small
-	no_contexts
+	until_ok no_contexts
 }
 
 @test "a full disk, and a file that is appended to" {

@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit.h"
 #include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/duration.h"
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/mann_whitney.h"
 #include "tools/pfm/text/summary.h"
@@ -32,6 +33,37 @@ TEST(decimals)
 	assert_string_equal(digits_decimal(room, NAN, 2), "-");
 	assert_string_equal(digits_decimal(room, HUGE_VAL, 2), "-");
 	assert_string_equal(digits_decimal(room, 0x1p63, 2), "-");
+}
+
+static void duration_is(const char *text, uint64_t unit, uint64_t expected)
+{
+	uint64_t ns = 0;
+
+	assert_int_equal(duration_parse(slice_of(text), unit, &ns), expected != 0);
+	assert_int_equal(ns, expected);
+}
+
+TEST(durations)
+{
+	duration_is("500ms", 0, 500000000);
+	duration_is("1.5s", 0, 1500000000);
+	duration_is("2m", 0, 120000000000);
+	duration_is("24000h", 0, 86400000000000000);
+	duration_is("500", 1000000, 500000000);
+	duration_is("2s", 1000000, 2000000000);
+	duration_is("2", 0, 0);
+	duration_is("", 1000000, 0);
+	duration_is("s", 1, 0);
+	duration_is(".", 1000000, 0);
+	duration_is("1.2.3s", 0, 0);
+	duration_is("-1s", 0, 0);
+	duration_is("1e3s", 0, 0);
+	duration_is("1 s", 0, 0);
+	duration_is("0.9ms", 0, 0);
+	duration_is("0s", 0, 0);
+	duration_is("1d", 0, 0);
+	duration_is("24001h", 0, 0);
+	duration_is("99999999999999999999999999h", 0, 0);
 }
 
 static void json_is(const char *s, const char *expected)

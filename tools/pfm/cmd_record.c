@@ -25,6 +25,7 @@
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
 #include "tools/pfm/text/digits.h"
+#include "tools/pfm/text/duration.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
@@ -58,13 +59,15 @@ struct record_options {
 	unsigned last;           /* the first event of the last -e */
 	struct record_pace pace; /* of events without their own */
 	const char *file;
+	uint64_t delay_ns;
+	uint64_t duration_ns; /* 0: without limit */
 	bool stacks;
 	bool no_symbols;
 	char **command; /* NULL: none */
 };
 
 /* Options without a letter. */
-enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_NO_SYMBOLS };
+enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_DURATION, RECORD_NO_SYMBOLS };
 
 #define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
 
@@ -81,6 +84,10 @@ static const struct option_row record_options_rows[] = {
 	{'o', "output", "FILE", "default: pfm.data; - is standard output", 0},
 	{'g', NULL, NULL, "with call chains, by frame pointers", 0},
 	{RECORD_CALL_GRAPH, "call-graph", "fp", "the same", 0},
+	{'D', "delay", "TIME",
+		"begin to sample after that time, like 500ms or 2s; a number alone is ms", 0},
+	{RECORD_DURATION, "duration", "TIME",
+		"sample for that time, like 500ms, 10s or 2m; the command then goes on", 0},
 	{RECORD_NO_SYMBOLS, "no-symbols", NULL,
 		"store addresses without names: pfm report then finds the names, here", 0},
 	PLACE_OPTIONS,
@@ -88,8 +95,6 @@ static const struct option_row record_options_rows[] = {
 	/* perf record */
 	{'B', "no-buildid", NULL, NULL, OPTION_DEFAULT},
 	{'d', "data", NULL, "it records no addresses of data", OPTION_FOREIGN},
-	{'D', "delay", "MS", "start the command first, and record it later by -p PID",
-		OPTION_FOREIGN},
 	{'f', "force", NULL, NULL, OPTION_DEFAULT},
 	{'N', "no-buildid-cache", NULL, NULL, OPTION_DEFAULT},
 	{'P', "period", NULL, NULL, OPTION_DEFAULT},
@@ -114,7 +119,7 @@ static const struct option_row record_options_rows[] = {
 		OPTION_FOREIGN},
 	{OPTION_LONG, "mmap-pages", "PAGES", "the daemon chooses the size of its buffers",
 		OPTION_FOREIGN},
-	{OPTION_LONG, "overwrite", NULL, "let a command of that duration end it: -p PID sleep 10",
+	{OPTION_LONG, "overwrite", NULL, "--delay and --duration choose what is recorded",
 		OPTION_FOREIGN},
 	{'r', "realtime", "PRIORITY", "the daemon polls as it is set by its owner: perfmonfs(8)",
 		OPTION_FOREIGN},
@@ -123,6 +128,7 @@ static const struct option_row record_options_rows[] = {
 	{OPTION_LONG, "switch-output", NULL, "record in turns, with a FILE each by -o",
 		OPTION_FOREIGN},
 	{'u', "uid", "USER", "give processes, as -p $(pgrep -d, -u USER)", OPTION_FOREIGN},
+	{OPTION_LONG, "timeout", "MS", "is it --duration?", OPTION_FOREIGN},
 	{OPTION_LONG, "user-callchains", NULL, "write :u behind the event, as in -e cycles:u",
 		OPTION_FOREIGN},
 	{'W', "weight", NULL, "it records no addresses of data", OPTION_FOREIGN},
@@ -194,6 +200,26 @@ static int record_set_pace(struct record_options *o, uint64_t hz, uint64_t perio
 	return 0;
 }
 
+/* perf's --delay has milliseconds without a unit. */
+static int record_set_delay(struct record_options *o, const char *text, struct err *e)
+{
+	return duration_parse(slice_of(text), 1000000, &o->delay_ns)
+		       ? 0
+		       : err_set(e, EINVAL,
+				 "--delay %.40s: give a time of 1 ms or more, like 500ms or 2s",
+				 text);
+}
+
+static int record_set_duration(struct record_options *o, const char *text, struct err *e)
+{
+	return duration_parse(slice_of(text), 0, &o->duration_ns)
+		       ? 0
+		       : err_set(e, EINVAL,
+				 "--duration %.40s: give a time with its unit, like 500ms, 10s or "
+				 "2m",
+				 text);
+}
+
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
 	int rc = place_options_set(&o->where, opt, optarg, e);
@@ -215,6 +241,10 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 		return rc < 0 ? rc : record_set_pace(o, 0, n, e);
 	case RECORD_CALL_GRAPH:
 		return record_set_call_graph(o, optarg, e);
+	case 'D':
+		return record_set_delay(o, optarg, e);
+	case RECORD_DURATION:
+		return record_set_duration(o, optarg, e);
 	case RECORD_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
@@ -428,8 +458,8 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 		plan->tick_ns);
 	if (plan->sampling.stacks)
 		text_printf(info, "call_graph frame pointers\n");
-	text_printf(info, "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
-		nsec_now(CLOCK_MONOTONIC), nsec_now(CLOCK_REALTIME));
+	if (o->delay_ns)
+		text_printf(info, "delay_ns %" PRIu64 "\n", o->delay_ns);
 	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
 	record_add_line(info, "host", "/proc/sys/kernel/hostname");
 	record_add_line(info, "boot_id", "/proc/sys/kernel/random/boot_id");
@@ -445,6 +475,8 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 		return err_set(e, ENOMEM, "no memory");
 	if (recorder_open(r, o->file, &plan->sampling, info.p, e) < 0)
 		return -e->no;
+	r->delay_ns = o->delay_ns;
+	r->duration_ns = o->duration_ns;
 	for (unsigned i = 0; i < plan->sampling.n; i++)
 		if (recorder_add_event(r, i, plan->events[i].code, plan->events[i].name, e) < 0) {
 			recorder_close(r, false, &(struct err){0});
@@ -458,13 +490,10 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 static int record_add_place(
 	struct recorder *r, const struct tree *t, enum place_kind kind, int id, struct err *e)
 {
-	const bool thread = kind != PLACE_CPU;
 	char load[PLACE_LOAD_ROOM];
 
 	place_format_load(kind, id, load);
-	if (recorder_add(r, t, load, thread, e) < 0)
-		return -e->no;
-	return thread ? recorder_add_mappings(r, (uint32_t)id, e) : 0;
+	return recorder_add(r, t, load, kind != PLACE_CPU ? (uint32_t)id : 0, e);
 }
 
 static int record_add_list(
@@ -541,7 +570,7 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 
 /* Tells the user about missing samples and, unless the recording goes to standard output, what was
  * recorded and what to type next. */
-static void record_tell(const struct recorder *r, const struct record_options *o)
+static void record_tell(const struct recorder *r, const struct record_options *o, bool goes_on)
 {
 	const bool named = strcmp(o->file, record_file) != 0;
 	char samples[DIGITS_ROOM];
@@ -550,15 +579,19 @@ static void record_tell(const struct recorder *r, const struct record_options *o
 		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
 	if (strcmp(o->file, "-") == 0)
 		return;
-	if (!r->track.samples)
+	if (!r->begun_ns)
+		fprintf(stderr,
+			"pfm record: no samples: all was over before the delay was: give a shorter "
+			"--delay\n");
+	else if (!r->track.samples)
 		fprintf(stderr,
 			"pfm record: no samples: less than a period was counted: give a shorter "
 			"one, by -F or -c\n");
 	else
-		fprintf(stderr, "pfm record: %s sample%s in %s: pfm report%s%s%s\n",
+		fprintf(stderr, "pfm record: %s sample%s in %s: pfm report%s%s%s%s\n",
 			digits_grouped(samples, r->track.samples), r->track.samples == 1 ? "" : "s",
-			o->file, o->stacks ? " --tree" : "", named ? " " : "",
-			named ? o->file : "");
+			o->file, o->stacks ? " --tree" : "", named ? " " : "", named ? o->file : "",
+			goes_on ? "; the command goes on" : "");
 }
 
 static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
@@ -585,7 +618,7 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 		end = -closing.no;
 	}
 	if (end > 0)
-		record_tell(&r, o);
+		record_tell(&r, o, end == RECORDER_ELAPSED && l->pid);
 	if (end < 0 && started)
 		return record_failed(l, signals, e);
 	return end < 0 ? end : record_status(l, end, signals);

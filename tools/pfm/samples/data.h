@@ -207,7 +207,7 @@ static inline const struct data_place *data_places(const struct data_places *p)
 	return (const struct data_place *)(p + 1);
 }
 
-/* The last record: the recording ended properly. */
+/* The last record: the recording ended properly. @time: when sampling ended. */
 struct data_end {
 	uint64_t time;
 };

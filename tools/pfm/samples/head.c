@@ -35,6 +35,19 @@ static void head_write_precision(const struct recording *r, FILE *out)
 	head_write_info(r, "ns between polls, at least", "tick_ns", out);
 }
 
+static void head_write_time(const struct recording *r, FILE *out)
+{
+	uint64_t sampled = recording_sampled_ns(r), delay = 0;
+	struct err e;
+
+	if (!sampled)
+		return;
+	fprintf(out, "# sampled for %.3f s", (double)sampled / 1e9);
+	if (num_u64(recording_info(r, "delay_ns"), &delay, &e) == 0)
+		fprintf(out, ", after a delay of %.3f s", (double)delay / 1e9);
+	fprintf(out, "\n");
+}
+
 static void head_write_notes(const struct recording *r, FILE *out)
 {
 	struct slice notes = {r->notes.p, r->notes.n};
@@ -62,6 +75,7 @@ void report_write_head(const struct recording *r, FILE *out)
 		fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
 			recording_period(r));
 	head_write_precision(r, out);
+	head_write_time(r, out);
 	fprintf(out, "# %" PRIu64 " %s in %zu samples", r->weight, report_unit(r), r->nsamples);
 	if (r->nstacks)
 		fprintf(out, ", %zu with call chains", r->nstacks);

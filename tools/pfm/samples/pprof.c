@@ -220,6 +220,7 @@ static void pprof_number(struct pprof *p, unsigned field, const char *key)
 static void pprof_build(struct pprof *p)
 {
 	const struct recording *r = p->r;
+	uint64_t duration = recording_sampled_ns(r);
 
 	pprof_string(p, "");
 	pprof_value_type(p, PROFILE_SAMPLE_TYPE, "overflows", "count");
@@ -228,9 +229,9 @@ static void pprof_build(struct pprof *p)
 	pprof_objects(p);
 	pprof_locations(p);
 	pprof_number(p, PROFILE_TIME_NANOS, "start_realtime_ns");
-	if (r->nsamples)
-		protobuf_number(&p->profile, PROFILE_DURATION_NANOS,
-			r->samples[r->nsamples - 1].time - r->samples[0].time);
+	if (!duration && r->nsamples)
+		duration = r->samples[r->nsamples - 1].time - r->samples[0].time;
+	protobuf_number(&p->profile, PROFILE_DURATION_NANOS, duration);
 	pprof_value_type(p, PROFILE_PERIOD_TYPE, recording_event(r), pprof_unit(r));
 	protobuf_number(&p->profile, PROFILE_PERIOD, recording_period(r));
 	if (r->notes.n)

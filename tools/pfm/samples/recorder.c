@@ -38,15 +38,19 @@ static int recorder_open_timer(struct recorder *r, struct err *e)
 
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (r->epoll < 0 || r->timer < 0 || timerfd_settime(r->timer, 0, &every, NULL) < 0)
+	r->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (r->epoll < 0 || r->timer < 0 || r->alarm < 0 ||
+		timerfd_settime(r->timer, 0, &every, NULL) < 0)
 		return err_set(e, errno, "no timer: %s", err_name(errno));
-	return recorder_watch(r, r->timer, EPOLLIN, &r->timer, e);
+	if (recorder_watch(r, r->timer, EPOLLIN, &r->timer, e) < 0)
+		return -e->no;
+	return recorder_watch(r, r->alarm, EPOLLIN, &r->alarm, e);
 }
 
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const char *info, struct err *e)
 {
-	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1};
+	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1, .alarm = -1};
 	if (data_create(&r->out, path, e) < 0 || track_init(&r->track, &r->out, e) < 0 ||
 		recorder_open_timer(r, e) < 0 ||
 		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0) {
@@ -79,7 +83,7 @@ static int recorder_load(
 }
 
 int recorder_add(
-	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e)
+	struct recorder *r, const struct tree *t, const char *load, uint32_t pid, struct err *e)
 {
 	struct recorder_root **roots =
 		realloc(r->roots, (r->nroots + 1) * sizeof(struct recorder_root *));
@@ -90,7 +94,7 @@ int recorder_add(
 		free(root);
 		return err_set(e, ENOMEM, "no memory for a context");
 	}
-	root->threads = threads;
+	root->pid = pid;
 	root->ctx = (struct tree_ctx)TREE_CTX_NONE;
 	root->source = (struct source)SOURCE_NONE;
 	r->roots[r->nroots++] = root;
@@ -99,25 +103,70 @@ int recorder_add(
 	return recorder_load(r, root, load, e);
 }
 
-int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e)
+/* Records the mappings of the root's process. */
+static int recorder_add_mappings(
+	struct recorder *r, const struct recorder_root *root, struct err *e)
 {
 	char state[128];
 	unsigned tid;
 
-	if (file_read_line(r->roots[r->nroots - 1]->source.dir, "state", state, sizeof(state), e) <
-		0)
+	if (!root->pid)
+		return 0;
+	if (file_read_line(root->source.dir, "state", state, sizeof(state), e) < 0)
 		return -e->no;
-	return track_target(&r->track, pid, sscanf(state, "%*s tid=%u", &tid) == 1 ? tid : pid, e);
+	return track_target(
+		&r->track, root->pid, sscanf(state, "%*s tid=%u", &tid) == 1 ? tid : root->pid, e);
+}
+
+/* Starts a context. Its thread may have ended since it was loaded. */
+static int recorder_start_root(struct recorder *r, struct recorder_root *root, struct err *e)
+{
+	struct err why;
+
+	if (ctx_command(&root->ctx, "start", &why) == 0)
+		return 0;
+	if (source_handle(&root->source, &r->track, e) < 0)
+		return -e->no;
+	if (root->source.ended)
+		return 0;
+	*e = why;
+	return -e->no;
+}
+
+static int recorder_set_alarm(struct recorder *r, uint64_t ns, struct err *e)
+{
+	const struct itimerspec once = {.it_value = nsec_timespec(ns)};
+
+	return timerfd_settime(r->alarm, 0, &once, NULL) < 0
+		       ? err_set(e, errno, "no timer: %s", err_name(errno))
+		       : 0;
+}
+
+/* Begins to sample. A context that is loaded but not started reports no mappings, so those of the
+ * delay are read here. */
+static int recorder_begin(struct recorder *r, struct err *e)
+{
+	char info[128];
+
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (recorder_add_mappings(r, r->roots[i], e) < 0)
+			return -e->no;
+	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
+	snprintf(info, sizeof(info), "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
+		r->begun_ns, nsec_now(CLOCK_REALTIME));
+	if (data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0)
+		return -e->no;
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (recorder_start_root(r, r->roots[i], e) < 0)
+			return -e->no;
+	return r->duration_ns ? recorder_set_alarm(r, r->duration_ns, e) : 0;
 }
 
 int recorder_start(struct recorder *r, struct err *e)
 {
 	if (data_flush(&r->out, e) < 0)
 		return -e->no;
-	for (unsigned i = 0; i < r->nroots; i++)
-		if (ctx_command(&r->roots[i]->ctx, "start", e) < 0)
-			return -e->no;
-	return 0;
+	return r->delay_ns ? recorder_set_alarm(r, r->delay_ns, e) : recorder_begin(r, e);
 }
 
 static struct recorder_child *recorder_find_child(
@@ -215,8 +264,8 @@ static int recorder_round(struct recorder *r, struct err *e)
 	for (unsigned i = 0; i < r->nroots; i++) {
 		struct recorder_root *root = r->roots[i];
 
-		if (root->threads && (recorder_find_children(r, root, e) < 0 ||
-					     recorder_take_children(r, root, e) < 0))
+		if (root->pid && (recorder_find_children(r, root, e) < 0 ||
+					 recorder_take_children(r, root, e) < 0))
 			return -e->no;
 		if (recorder_take(r, &root->source, e) < 0)
 			return -e->no;
@@ -229,7 +278,7 @@ static void recorder_show_progress(struct recorder *r)
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
 	char samples[DIGITS_ROOM];
 
-	if (!r->progress || now - r->shown_ns < RECORDER_SHOW_NS)
+	if (!r->progress || !r->begun_ns || now - r->shown_ns < RECORDER_SHOW_NS)
 		return;
 	r->shown_ns = now;
 	progress_show("%" PRIu64 " s, %s samples%s; Ctrl-C ends",
@@ -253,6 +302,10 @@ static int recorder_event(struct recorder *r, void *what, int *signals, int *wai
 		return RECORDER_SIGNALLED;
 	if (what == wait)
 		return RECORDER_WAITED;
+	if (what == &r->alarm && r->begun_ns)
+		return RECORDER_ELAPSED;
+	if (what == &r->alarm)
+		return read(r->alarm, &times, sizeof(times)) < 0 ? 0 : recorder_begin(r, e);
 	if (what != &r->timer)
 		return source_handle(what, &r->track, e);
 	if (read(r->timer, &times, sizeof(times)) < 0)
@@ -266,7 +319,6 @@ int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
 	struct epoll_event ready[RECORDER_EVENTS];
 	int rc = recorder_watch(r, signals, EPOLLIN, &signals, e);
 
-	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
 	if (rc == 0 && wait >= 0)
 		rc = recorder_watch(r, wait, EPOLLIN, &wait, e);
 	while (rc == 0) {
@@ -307,7 +359,7 @@ static int recorder_note_failures(struct recorder *r, struct err *e)
 		struct tree_ctx *ctx = &r->roots[i]->ctx;
 		struct text total = {0};
 		struct err why = {0};
-		int rc = r->roots[i]->threads ? file_read(ctx->dir, "total", &total, &why) : 0;
+		int rc = r->roots[i]->pid ? file_read(ctx->dir, "total", &total, &why) : 0;
 
 		text_free(&total);
 		if (rc < 0 && track_loss(&r->track, DATA_LOST_THREAD, 1, 0, why.text, e) < 0)
@@ -322,6 +374,7 @@ int recorder_stop(struct recorder *r, struct err *e)
 	if (recorder_round(r, e) < 0)
 		return -e->no;
 	recorder_stop_contexts(r);
+	r->stopped_ns = nsec_now(CLOCK_MONOTONIC);
 	if (recorder_round(r, e) < 0)
 		return -e->no;
 	return recorder_note_failures(r, e);
@@ -355,7 +408,7 @@ static void recorder_free_root(struct recorder_root *root)
 
 int recorder_close(struct recorder *r, bool ended, struct err *e)
 {
-	struct data_end end = {nsec_now(CLOCK_MONOTONIC)};
+	struct data_end end = {r->stopped_ns};
 	struct err put = {0};
 	int rc;
 
@@ -365,6 +418,8 @@ int recorder_close(struct recorder *r, bool ended, struct err *e)
 	track_free(&r->track);
 	if (r->timer >= 0)
 		close(r->timer);
+	if (r->alarm >= 0)
+		close(r->alarm);
 	if (r->epoll >= 0)
 		close(r->epoll);
 	if (ended)

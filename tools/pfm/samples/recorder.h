@@ -16,7 +16,7 @@
 struct recorder_root {
 	struct tree_ctx ctx;
 	struct source source;
-	bool threads;         /* it is on threads, and may have children */
+	uint32_t pid;         /* its process or thread, whose children it has; 0: it is on a CPU */
 	struct hash children; /* struct recorder_child, by name */
 };
 
@@ -32,11 +32,15 @@ struct recorder {
 	struct recorder_root **roots;
 	unsigned nroots;
 	bool stopping;
-	bool progress;     /* show progress while recording */
-	uint64_t begun_ns; /* CLOCK_MONOTONIC */
-	uint64_t shown_ns; /* when progress was last shown */
+	bool progress;        /* show progress while recording */
+	uint64_t delay_ns;    /* from recorder_start() until sampling begins; 0: none */
+	uint64_t duration_ns; /* of sampling; 0: there is no limit */
+	uint64_t begun_ns;    /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
+	uint64_t stopped_ns;  /* when it ended; 0: not yet */
+	uint64_t shown_ns;    /* when progress was last shown */
 	int epoll;
 	int timer;
+	int alarm; /* a timer for the end of the delay, then for that of the duration */
 };
 
 /* The reason why recorder_run() returned. */
@@ -44,6 +48,7 @@ enum recorder_end {
 	RECORDER_ENDED = 1, /* all threads have ended */
 	RECORDER_WAITED,    /* the descriptor has become readable */
 	RECORDER_SIGNALLED,
+	RECORDER_ELAPSED, /* the duration is over */
 };
 
 /* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() renames an older file
@@ -53,14 +58,15 @@ int recorder_open(struct recorder *r, const char *path, const struct sampling *s
 /* Records the event @number of the sampling, each in turn. */
 int recorder_add_event(
 	struct recorder *r, unsigned number, uint64_t code, const char *name, struct err *e);
-/* Creates a context and loads it by @load, a command of ctl. @threads: it is not on a CPU. */
+/* Creates a context and loads it by @load, a command of ctl. @pid: process or thread; 0: a CPU. */
 int recorder_add(
-	struct recorder *r, const struct tree *t, const char *load, bool threads, struct err *e);
-/* Records the mappings of process @pid, or of the process of thread @pid, which was just added. */
-int recorder_add_mappings(struct recorder *r, uint32_t pid, struct err *e);
+	struct recorder *r, const struct tree *t, const char *load, uint32_t pid, struct err *e);
+/* Creates the file, and begins to sample or, if there is a delay, waits for that in recorder_run().
+ */
 int recorder_start(struct recorder *r, struct err *e);
-/* Records until all threads have ended, the descriptor @signals reports a signal, or @wait becomes
- * readable; -1: no such descriptor. Returns enum recorder_end, or -errno. */
+/* Records until the duration is over, all threads have ended, the descriptor @signals reports a
+ * signal, or @wait becomes readable; -1: no such descriptor. Returns enum recorder_end, or -errno.
+ */
 int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
 /* Stops, and records what is left. */
 int recorder_stop(struct recorder *r, struct err *e);

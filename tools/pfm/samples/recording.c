@@ -262,6 +262,7 @@ static int recording_sort_out(
 		return stored_add(&r->stored, rec, e);
 	case DATA_END:
 		r->ended = true;
+		r->end_ns = ((const struct data_end *)data_body(rec))->time;
 		return 0;
 	default:
 		return 0;

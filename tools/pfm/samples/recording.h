@@ -98,6 +98,7 @@ struct recording {
 	size_t losses_room;
 	struct text notes; /* lines about what is missing from the recording, and why */
 	bool ended;        /* the recording ended properly */
+	uint64_t end_ns;   /* CLOCK_MONOTONIC, if it ended */
 };
 
 /* Opens a file. Names that it lacks are found in the files of this machine. */
@@ -133,6 +134,8 @@ uint64_t *recording_self(const struct recording *r);
 struct slice recording_info(const struct recording *r, const char *key);
 /* Whether the file's information has a line with @key and @value. */
 bool recording_has_info(const struct recording *r, const char *key, const char *value);
+/* The time for which it was sampled, ns; 0: not known. */
+uint64_t recording_sampled_ns(const struct recording *r);
 /* Shows the event with that index. At first, it is event 0. */
 void recording_choose(struct recording *r, unsigned event);
 /* The name and the period of the event that is shown. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/slice.h"
 #include "tools/pfm/samples/recording.h"
 
@@ -30,6 +31,16 @@ bool recording_has_info(const struct recording *r, const char *key, const char *
 			return true;
 	}
 	return false;
+}
+
+uint64_t recording_sampled_ns(const struct recording *r)
+{
+	uint64_t start = 0;
+	struct err e;
+
+	if (num_u64(recording_info(r, "start_ns"), &start, &e) < 0 || start > r->end_ns)
+		return 0;
+	return r->end_ns - start;
 }
 
 const char *recording_event(const struct recording *r)
