@@ -761,6 +761,10 @@ sampled() {
 	run -0 pfm record -o recorded -e page-faults -F 200 timeout -s KILL 4 ./faults || [ "$status" = 137 ]
 	pfm report recorded >flat
 	grep -q '^# event: page-faults, about 200 samples a second' flat
+	pfm report recorded --pprof=pprof --flamegraph=flame.svg
+	fails grep -q 'overflows<' flame.svg
+	zcat -f pprof | grep -aq events
+	fails grep -aq overflows <(zcat -f pprof)
 	samples=$(sed -nE 's/^# [0-9]+ events in ([0-9]+) samples.*/\1/p' flat)
 	[ "$samples" -ge 50 ] && [ "$samples" -le 4000 ]
 }

@@ -40,7 +40,8 @@ static const char flame_script[] =
 	"const L=10,C=7,byId=id=>document.getElementById(id),svg=document.documentElement;\n"
 	"const H=svg.getAttribute('height');\n"
 	"let W=1180,seen=[0,1],chosen='';\n"
-	"const end=/( \\([^()]*\\))?(, [-+][0-9.]+ points)?, [0-9.]+ %, [0-9]+ overflows$/;\n"
+	"const end=/( \\([^()]*\\))?(, [-+][0-9.]+ points)?, [0-9.]+ %, [0-9]+ "
+	"(overflows|events)$/;\n"
 	"const all=[...byId('frames').children].map(g=>{\n"
 	" const r=g.querySelector('rect'),t=g.querySelector('title').textContent;\n"
 	" return "
@@ -153,6 +154,7 @@ struct flame {
 	uint64_t total;   /* 1 or more */
 	unsigned depth;   /* depth of the deepest frame shown */
 	double narrowest; /* px: narrower frames are left out */
+	const char *unit; /* of weights */
 	struct stacks st;
 };
 
@@ -216,7 +218,7 @@ static void flame_write_frame(
 	}
 	if (fl->st.before)
 		fprintf(out, ", %+.2f points", flame_change(fl, s));
-	fprintf(out, ", %.2f %%, %" PRIu64 " overflows</title>", 100 * part, s->weight);
+	fprintf(out, ", %.2f %%, %" PRIu64 " %s</title>", 100 * part, s->weight, fl->unit);
 	fprintf(out, "<rect x=\"%.4f\" y=\"%u\" width=\"%.4f\" height=\"%d\" fill=\"", left, y,
 		width, FLAME_ROW - 1);
 	if (fl->st.before)
@@ -258,7 +260,7 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 	flame_write_text(command.p, command.n < 90 ? command.n : utf8_cut(command.p, 90), out);
 	fputs(": ", out);
 	flame_write_text(recording_event(r), SIZE_MAX, out);
-	fprintf(out, ", %" PRIu64 " overflows</text>\n", r->weight);
+	fprintf(out, ", %" PRIu64 " %s</text>\n", r->weight, fl->unit);
 	fprintf(out,
 		"<text id=\"reset\" class=\"b\" x=\"890\" y=\"24\" style=\"display:none\">"
 		"reset zoom</text>\n"
@@ -274,6 +276,7 @@ static int flame_finish(struct flame *fl, const struct recording *r, int rc, str
 {
 	if (rc == 0) {
 		fl->depth = flame_depth(fl, fl->st.nodes);
+		fl->unit = report_unit(r);
 		flame_write_head(r, fl, fl->out);
 		fputs("<g id=\"frames\">\n", fl->out);
 		flame_write_below(fl, fl->st.nodes, 0, 0);
