@@ -14,8 +14,9 @@ struct await {
 	/* Ends the current wait. */
 	struct deferred deferred;
 	struct fiber_wait wait;
-	/* The job of the current wait; NULL: none. */
+	/* The job or the work of the current wait; NULL: none. */
 	struct job *job;
+	struct work *work;
 };
 
 static struct await *await_of(struct call *call)
@@ -31,6 +32,8 @@ static bool await_interrupt(struct request *request)
 	request_remove(request);
 	if (a->job)
 		engine_cancel(a->job);
+	if (a->work && engine_cancel_work(request->call.fs->eng, a->work))
+		deferred_add(request->call.fs, &a->deferred);
 	return true;
 }
 
@@ -83,6 +86,32 @@ int await_job(struct call *call, struct await_job *j)
 	return job->rc;
 }
 
+static void await_work_done(struct work *work)
+{
+	struct await *a = container_of(work, struct await_work, work)->by;
+
+	deferred_add(a->request.call.fs, &a->deferred);
+}
+
+int await_work(struct call *call, struct await_work *w, struct err *e)
+{
+	struct await *a = await_of(call);
+	int rc;
+
+	w->by = a;
+	w->work.uid = fuse_req_ctx(call->req)->uid;
+	w->work.done = await_work_done;
+	rc = engine_work(call->fs->eng, &w->work, e);
+	if (rc < 0)
+		return rc;
+	a->work = &w->work;
+	await_slice(a);
+	a->work = NULL;
+	if (!a->request.pending)
+		return err_set(e, EINTR, "the read was interrupted");
+	return w->work.ended ? err_set(e, ENODEV, "the daemon is shutting down") : 0;
+}
+
 int await_charge(struct call *call, size_t bytes, struct err *e)
 {
 	return charge_set(&await_of(call)->request.charge, FIBER_BYTES + bytes, e);
@@ -106,7 +135,8 @@ static void await_main(void *arg)
 		context_ref(call->ctx);
 	if (!list_empty(&a.deferred.quota->deferred))
 		await_yield(call);
-	rc = call->node.row->read(call, &out, &e);
+	/* It may have been interrupted before its turn came. */
+	rc = a.request.pending ? call->node.row->read(call, &out, &e) : -EINTR;
 	if (request_end(&a.request))
 		call_read_done(call, rc, &out, &e);
 	if (call->ctx)

@@ -13,6 +13,7 @@
 
 #include "daemon/engine/engine.h"
 #include "daemon/fs/tree/node.h"
+#include "daemon/percpu/workqueue.h"
 
 struct await;
 
@@ -25,12 +26,22 @@ struct await_job {
 	bool ended, waiting;
 };
 
+/* Work, on the stack of the fiber that waits for it. */
+struct await_work {
+	/* run is the caller's to fill; the work may not hang. */
+	struct work work;
+	struct await *by;
+};
+
 /* Calls read() of the call's row on a fiber, and answers. */
 void await_read(struct call *call);
 
 /* Has the owner of the job's context execute it. Returns job.rc: the errors of the command; EINTR.
  */
 int await_job(struct call *call, struct await_job *j);
+/* Has the engine's workqueue do @w, as work of the caller. ENODEV: the daemon is ending; EAGAIN;
+ * ENOMEM; EINTR. */
+int await_work(struct call *call, struct await_work *w, struct err *e);
 /* Serves other requests before this one. */
 void await_yield(struct call *call);
 /* Charges the call's user for @bytes that the read keeps besides its stack, in place of the last

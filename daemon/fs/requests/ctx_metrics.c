@@ -78,20 +78,32 @@ void ctx_metrics_unref(struct ctx_metrics *m)
 	free(m);
 }
 
-/* Fails a query because the context is being removed. */
-static void ctx_metrics_fail(struct ctx_metrics *m)
+struct job ctx_metrics_job(struct ctx_metrics *m)
 {
-	for (unsigned i = 0; i < m->n; i++)
+	engine_target(&m->ctx->ec, &m->cpu, &m->tid);
+	return (struct job){
+		.ec = &m->ctx->ec,
+		.cmd =
+			{
+				.verb = CMD_COUNTS,
+				.limits = command_limits(fs_of(m->ctx)),
+				.counts = {.count = m->counts, .n = m->n},
+			},
+	};
+}
+
+void ctx_metrics_finish(struct ctx_metrics *m, const struct job *job)
+{
+	for (unsigned i = 0; job->rc < 0 && i < m->n; i++)
 		m->counts[i].state = COUNT_ABSENT;
-	m->job.cmd.counts.gaps = 0;
+	m->gaps = job->rc < 0 ? 0 : job->cmd.counts.gaps;
 }
 
 static void ctx_metrics_done(struct job *job)
 {
 	struct ctx_metrics *m = container_of(job, struct ctx_metrics, job);
 
-	if (job->rc < 0)
-		ctx_metrics_fail(m);
+	ctx_metrics_finish(m, job);
 	m->querying = false;
 	m->queried(m);
 	ctx_metrics_unref(m);
@@ -110,18 +122,9 @@ void ctx_metrics_query(struct ctx_metrics *m)
 {
 	m->refs++;
 	m->querying = true;
-	engine_target(&m->ctx->ec, &m->cpu, &m->tid);
-	m->job = (struct job){
-		.ec = &m->ctx->ec,
-		.cmd =
-			{
-				.verb = CMD_COUNTS,
-				.limits = command_limits(fs_of(m->ctx)),
-				.counts = {.count = m->counts, .n = m->n},
-			},
-		.done = ctx_metrics_done,
-		.session_done = true,
-	};
+	m->job = ctx_metrics_job(m);
+	m->job.done = ctx_metrics_done;
+	m->job.session_done = true;
 	if (m->ctx->closed) {
 		m->job.rc = -ENODEV;
 		ctx_metrics_done(&m->job);

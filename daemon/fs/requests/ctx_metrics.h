@@ -42,8 +42,8 @@ struct ctx_metrics {
 	int cpu, tid;
 	/* Called when the query has ended. */
 	void (*queried)(struct ctx_metrics *m);
-	/* Argument for queried(). */
-	void *arg;
+	/* Gaps in the counts of the last query. */
+	uint64_t gaps;
 
 	unsigned n;
 	/* One count per metric, in memory after @metric. */
@@ -61,6 +61,9 @@ void ctx_metrics_unref(struct ctx_metrics *m);
 
 /* Whether the context is loaded where its counts may be exported from, if they are exported. */
 bool ctx_metrics_wanted(const struct ctx_metrics *m);
+/* A job that reads the counts, and what follows when it has ended. */
+struct job ctx_metrics_job(struct ctx_metrics *m);
+void ctx_metrics_finish(struct ctx_metrics *m, const struct job *job);
 /* Reads the counts; queried() follows, possibly before this returns. No other query may be under
  * way. */
 void ctx_metrics_query(struct ctx_metrics *m);

@@ -128,7 +128,7 @@ static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 	bool begun = false;
 
 	list_for_each_entry (m, &ms->contexts, link) {
-		if (m->answered != ms->scan || !m->job.cmd.counts.gaps)
+		if (m->answered != ms->scan || !m->gaps)
 			continue;
 		if (!begun)
 			exposition_family(x, "context_gaps", EXPOSITION_COUNTER,
@@ -136,7 +136,7 @@ static void metrics_print_gaps(const struct metrics *ms, struct exposition *x)
 				"leave that time out.");
 		begun = true;
 		metrics_label(&l, m, NULL);
-		exposition_sample(x, l.label, l.n, m->job.cmd.counts.gaps, 0);
+		exposition_sample(x, l.label, l.n, m->gaps, 0);
 	}
 }
 

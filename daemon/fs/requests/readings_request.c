@@ -1,61 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/fs/requests/readings_request.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "daemon/fs/requests/call.h"
-#include "daemon/fs/requests/work_request.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/tree/fs_state.h"
 
-struct readings_request {
-	struct work_request r;
+struct readings_work {
+	struct await_work wait;
 	struct readings *readings;
 	readings_print *print;
-	struct text out;
+	const struct row *row;
+	struct text *out;
 	int rc;
-	struct err err;
+	struct err *err;
 };
 
-static void readings_request_run(struct work_request *w)
+static void readings_work_run(struct work *work)
 {
-	struct readings_request *r = container_of(w, struct readings_request, r);
+	struct readings_work *w = container_of(work, struct readings_work, wait.work);
 
-	r->rc = r->print(r->readings, w->request.call.node.row, &r->out, &r->err);
+	w->rc = w->print(w->readings, w->row, w->out, w->err);
 }
 
-static void readings_request_free(struct readings_request *r)
+int readings_request_read(
+	struct call *call, readings_print *print, struct text *out, struct err *e)
 {
-	text_free(&r->out);
-	free(r);
-}
+	struct readings_work w = {
+		.wait.work.run = readings_work_run,
+		.readings = call->fs->readings,
+		.print = print,
+		.row = call->node.row,
+		.out = out,
+		.err = e,
+	};
+	int rc = await_work(call, &w.wait, e);
 
-static void readings_request_go(struct work_request *w)
-{
-	struct readings_request *r = container_of(w, struct readings_request, r);
-
-	call_read_done(&w->request.call, r->rc, &r->out, &r->err);
-	readings_request_free(r);
-}
-
-static void readings_request_drop(struct work_request *w)
-{
-	readings_request_free(container_of(w, struct readings_request, r));
-}
-
-int readings_request_begin(struct call *call, readings_print *print, struct err *e)
-{
-	static const struct work_kind kind = {
-		readings_request_run, readings_request_go, readings_request_drop};
-	struct readings_request *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return err_set(e, ENOMEM, "no memory");
-	r->r.work.uid = fuse_req_ctx(call->req)->uid;
-	r->readings = call->fs->readings;
-	r->print = print;
-	if (work_request_begin(&r->r, call, sizeof(*r), &kind, e) == 0)
-		return CALL_LATER;
-	free(r);
-	return -e->no;
+	return rc < 0 ? rc : w.rc;
 }

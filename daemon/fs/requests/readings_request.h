@@ -14,7 +14,8 @@
 typedef int readings_print(
 	struct readings *r, const struct row *row, struct text *out, struct err *e);
 
-/* Returns CALL_LATER or an error. */
-int readings_request_begin(struct call *call, readings_print *print, struct err *e);
+/* The read() of such a file's row, on a fiber. */
+int readings_request_read(
+	struct call *call, readings_print *print, struct text *out, struct err *e);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/metrics_scan.h"
-#include "daemon/fs/requests/pending_request.h"
 
 static int metrics_rows_read_prom(struct call *call, struct text *out, struct err *e)
 {
@@ -21,52 +21,25 @@ static int metrics_rows_read_lp(struct call *call, struct text *out, struct err 
 	return metrics_read(call, EXPOSITION_LP, out, e);
 }
 
-/* A read of one context's metrics. It queries a copy of the names, as a scan may be using them. */
-struct metrics_rows_read {
-	struct request request;
-	struct ctx_metrics *names;
-};
-
-static void metrics_rows_answer(struct ctx_metrics *m)
-{
-	struct metrics_rows_read *r = m->arg;
-	TEXT_CLEANUP struct text out = {0};
-	struct exposition x = {.form = EXPOSITION_PROM, .out = &out};
-	struct err e;
-
-	metrics_print_context(m, &x);
-	request_end(&r->request);
-	if (r->request.interrupted)
-		fuse_reply_err(r->request.call.req, EINTR);
-	else if (m->ctx->closed)
-		call_read_done(&r->request.call,
-			err_set(&e, ENODEV, "the context is being removed"), &out, &e);
-	else
-		call_read_done(&r->request.call, 0, &out, &e);
-	ctx_metrics_unref(m);
-	free(r);
-}
-
+/* Queries a copy of the names, as a scan may be using them. */
 static int metrics_rows_read_context(struct call *call, struct text *out, struct err *e)
 {
-	struct metrics_rows_read *r = calloc(1, sizeof(*r));
-	int rc;
+	struct exposition x = {.form = EXPOSITION_PROM, .out = out};
+	struct await_job j = {0};
+	struct ctx_metrics *m;
+	int rc = ctx_metrics_copy(call->ctx, &m, e);
 
-	(void)out;
-	if (!r)
-		return err_set(e, ENOMEM, "no memory for the metrics");
-	rc = ctx_metrics_copy(call->ctx, &r->names, e);
-	if (rc == 0)
-		rc = request_begin(&r->request, call, sizeof(*r), request_note_interrupted, e);
-	if (rc < 0) {
-		ctx_metrics_unref(r->names);
-		free(r);
+	if (rc < 0)
 		return rc;
-	}
-	r->names->queried = metrics_rows_answer;
-	r->names->arg = r;
-	ctx_metrics_query(r->names);
-	return CALL_LATER;
+	j.job = ctx_metrics_job(m);
+	await_job(call, &j);
+	ctx_metrics_finish(m, &j.job);
+	if (call->ctx->closed)
+		rc = err_set(e, ENODEV, "the context is being removed");
+	else
+		metrics_print_context(m, &x);
+	ctx_metrics_unref(m);
+	return rc;
 }
 
 static int metrics_rows_set_as(
@@ -148,6 +121,6 @@ const struct row rows_metrics[] = {
 	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .size = metrics_rows_size, .fresh = true,
 		.read = metrics_rows_read_lp},
 	{FILE_ROW(DIR_CTX, "metrics", 0600), .length = LINES_OF_MACHINE, .lines = true,
-		.read = metrics_rows_read_context, .store = metrics_rows_store},
+		.waits = true, .read = metrics_rows_read_context, .store = metrics_rows_store},
 	ROW_END,
 };

@@ -98,8 +98,7 @@ static int readings_metrics_print(
 
 static int readings_metrics_read(struct call *call, struct text *out, struct err *e)
 {
-	(void)out;
-	return readings_request_begin(call, readings_metrics_print, e);
+	return readings_request_read(call, readings_metrics_print, out, e);
 }
 
 static bool readings_metrics_exist(
@@ -127,14 +126,16 @@ static bool readings_metrics_energy_exists(const struct fs *fs)
 }
 
 #define READINGS_ROW(nm)                                                                           \
-	FILE_ROW(DIR_METRICS, nm, 0400),                                                           \
-		.length = LINES_OF_MACHINE, .fresh = true, .readers = fs_sys_group,                \
-		.exists = readings_metrics_readings_exist, .read = readings_metrics_read
+	FILE_ROW(DIR_METRICS, nm, 0400), .length = LINES_OF_MACHINE, .fresh = true,                \
+					 .readers = fs_sys_group,                                  \
+					 .exists = readings_metrics_readings_exist, .waits = true, \
+					 .read = readings_metrics_read
 
 #define ENERGY_ROW(nm)                                                                             \
-	FILE_ROW(DIR_METRICS, nm, 0400),                                                           \
-		.length = LINES_OF_MACHINE, .fresh = true, .readers = fs_energy_group,             \
-		.exists = readings_metrics_energy_exists, .read = readings_metrics_read
+	FILE_ROW(DIR_METRICS, nm, 0400), .length = LINES_OF_MACHINE, .fresh = true,                \
+					 .readers = fs_energy_group,                               \
+					 .exists = readings_metrics_energy_exists, .waits = true,  \
+					 .read = readings_metrics_read
 
 const struct row rows_readings_metrics[] = {
 	{READINGS_ROW("readings.prom")},

@@ -49,8 +49,7 @@ static int readings_rows_print(
 
 static int readings_rows_read(struct call *call, struct text *out, struct err *e)
 {
-	(void)out;
-	return readings_request_begin(call, readings_rows_print, e);
+	return readings_request_read(call, readings_rows_print, out, e);
 }
 
 /* --- pm_counters/ */
@@ -141,20 +140,20 @@ static int readings_rows_print_node(
 
 static int readings_rows_read_node(struct call *call, struct text *out, struct err *e)
 {
-	(void)out;
-	return readings_request_begin(call, readings_rows_print_node, e);
+	return readings_request_read(call, readings_rows_print_node, out, e);
 }
 
 #define PM_ROW(nm)                                                                                 \
 	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = fs_energy_group,                     \
-				    .exists = readings_rows_have_energy,                           \
+				    .exists = readings_rows_have_energy, .waits = true,            \
 				    .read = readings_rows_read_node
 
 const struct row rows_readings[] = {
 	{FILE_ROW(DIR_PMU, "readings", 0400), .length = LINES_OF_MACHINE, .fresh = true,
-		.readers = fs_sys_group, .exists = readings_rows_exist, .read = readings_rows_read},
+		.readers = fs_sys_group, .exists = readings_rows_exist, .waits = true,
+		.read = readings_rows_read},
 	{FILE_ROW(DIR_PMU, "energy", 0400), .length = LINES_OF_MACHINE, .fresh = true,
-		.readers = fs_energy_group, .exists = readings_rows_have_energy,
+		.readers = fs_energy_group, .exists = readings_rows_have_energy, .waits = true,
 		.read = readings_rows_read},
 	{DIR_ROW(DIR_ROOT, DIR_PM, "pm_counters", 0555), .exists = readings_rows_have_energy},
 	{PM_ROW("energy")},
