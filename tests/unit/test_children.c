@@ -5,6 +5,7 @@
  */
 #include <linux/fuse.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -21,6 +22,8 @@
 #include "daemon/fs/session/ops.h"
 #include "daemon/fs/session/session.h"
 #include "daemon/fs/tree/deferred.h"
+#include "daemon/percpu/readings.h"
+#include "daemon/percpu/workqueue.h"
 #include "formats/formats.h"
 #include "perfmonfs/sim.h"
 #include "tests/unit/unit.h"
@@ -983,6 +986,45 @@ TEST_WITH(setup, teardown, total_interrupted)
 	send_read(&f);
 	assert_int_equal(await(unique), 0);
 	release(&f);
+}
+
+static sem_t work_may_end;
+
+static void work_waits(struct work *work)
+{
+	(void)work;
+	sem_wait(&work_may_end);
+}
+
+static void work_is_done(struct work *work)
+{
+	(void)work;
+}
+
+/* The workqueue has other work. */
+TEST_WITH(setup, teardown, readings_interrupted)
+{
+	struct work other = {.run = work_waits, .done = work_is_done};
+	struct opened f = open_as(ROOT, "pmu/readings", O_RDONLY);
+	struct fuse_interrupt_in in;
+	struct err e;
+
+	assert_int_equal(readings_new(fs->be, &fs->readings, &e), 0);
+	sem_init(&work_may_end, 0, 0);
+	assert_int_equal(engine_work(fs->eng, &other, &e), 0);
+	send_read(&f);
+	in = (struct fuse_interrupt_in){.unique = unique};
+	assert_int_equal(fs->pending.by_unique.n, 1);
+	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
+	assert_int_equal(await(in.unique), -EINTR);
+	assert_int_equal(fs->pending.by_unique.n, 0);
+	sem_post(&work_may_end);
+	send_read(&f);
+	assert_int_equal(await(unique), 0);
+	assert_true(answered() > 0);
+	release(&f);
+	readings_free(fs->readings);
+	fs->readings = NULL;
 }
 
 /* Another request is answered before all readers that were interrupted, whatever their order. */
