@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "daemon/fiber/fiber.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/tree/deferred.h"
@@ -66,13 +65,25 @@ static void await_job_done(struct job *job)
 		deferred_add(j->by->request.call.fs, &j->by->deferred);
 }
 
+static int await_check(const struct await *a, struct err *e)
+{
+	return a->request.pending ? 0 : err_set(e, EINTR, "the read was interrupted");
+}
+
+int await_event(struct call *call, struct fiber_wait *w, struct err *e)
+{
+	fiber_wait(w);
+	return await_check(await_of(call), e);
+}
+
 int await_job(struct call *call, struct await_job *j)
 {
 	struct await *a = await_of(call);
 	struct job *job = &j->job;
 
-	if (!a->request.pending)
-		return job->rc = err_set(&job->err, EINTR, "the read was interrupted");
+	job->rc = await_check(a, &job->err);
+	if (job->rc < 0)
+		return job->rc;
 	j->by = a;
 	job->session_done = true;
 	job->done = await_job_done;
@@ -107,8 +118,8 @@ int await_work(struct call *call, struct await_work *w, struct err *e)
 	a->work = &w->work;
 	await_slice(a);
 	a->work = NULL;
-	if (!a->request.pending)
-		return err_set(e, EINTR, "the read was interrupted");
+	if (await_check(a, e) < 0)
+		return -EINTR;
 	return w->work.ended ? err_set(e, ENODEV, "the daemon is shutting down") : 0;
 }
 

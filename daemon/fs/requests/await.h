@@ -12,6 +12,7 @@
 #define FS_AWAIT_H
 
 #include "daemon/engine/engine.h"
+#include "daemon/fiber/fiber.h"
 #include "daemon/fs/tree/node.h"
 #include "daemon/percpu/workqueue.h"
 
@@ -42,6 +43,8 @@ int await_job(struct call *call, struct await_job *j);
 /* Has the engine's workqueue do @w, as work of the caller. ENODEV: the daemon is ending; EAGAIN;
  * ENOMEM; EINTR. */
 int await_work(struct call *call, struct await_work *w, struct err *e);
+/* fiber_wait() for something that neither a job nor work ends. EINTR. */
+int await_event(struct call *call, struct fiber_wait *w, struct err *e);
 /* Serves other requests before this one. */
 void await_yield(struct call *call);
 /* Charges the call's user for @bytes that the read keeps besides its stack, in place of the last

@@ -8,6 +8,7 @@
 #include "daemon/authz/identity.h"
 #include "daemon/authz/supplementary.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/quota.h"
@@ -244,6 +245,37 @@ int caller_lookup(struct call *call, struct caller_need need, size_t bytes,
 		return 0;
 	free(q);
 	return -e->no;
+}
+
+struct caller_reading {
+	struct await_work wait;
+	pid_t tid;
+	gid_t gid;
+	struct group_answers groups;
+};
+
+static void caller_read_groups(struct work *work)
+{
+	struct caller_reading *r = container_of(work, struct caller_reading, wait.work);
+
+	supplementary_read(r->tid, work->uid, r->gid, &r->groups);
+}
+
+int caller_await_rights(
+	struct call *call, struct caller_need need, struct rights *out, struct err *e)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	struct caller_reading r = {
+		.wait.work.run = caller_read_groups,
+		.tid = caller->pid,
+		.gid = caller->gid,
+		.groups = caller_open_groups(call, need.rights),
+	};
+
+	if (r.groups.n && await_work(call, &r.wait, e) < 0)
+		return -e->no;
+	*out = caller_decide(call, need.cpu, &r.groups);
+	return 0;
 }
 
 void caller_note_opener(const struct call *call, struct file *f)

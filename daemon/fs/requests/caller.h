@@ -45,6 +45,10 @@ struct caller_kind {
 	void (*drop)(struct call *call, void *arg);
 };
 
+/* For a read on a fiber (await.h): the caller's rights, for which it may wait. */
+int caller_await_rights(
+	struct call *call, struct caller_need need, struct rights *out, struct err *e);
+
 /* Reads the caller's groups in another thread; go() or drop() follows. @arg has @bytes. After an
  * error, neither follows. */
 int caller_lookup(struct call *call, struct caller_need need, size_t bytes,

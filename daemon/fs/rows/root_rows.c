@@ -5,15 +5,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "daemon/engine/cpu_scan.h"
-#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/stat_keys.h"
 #include "daemon/fs/requests/uid_error.h"
+#include "daemon/fs/tree/fs_state.h"
 
 static void root_show_version(const struct call *call, struct text *out)
 {
@@ -150,21 +149,22 @@ static void root_print_threads(const struct call *call, bool all, struct text *o
 		text_printf(out, "threads %u more\n", t.n - ROOT_THREADS_MAX);
 }
 
+/* A scan of all CPUs, for which a read waits. */
+struct root_scan {
+	struct fiber_wait wait;
+	struct fs *fs;
+	struct text *out;
+	int rc;
+};
+
 static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
 {
-	TEXT_CLEANUP struct text out = {0};
-	struct request *r = arg;
-	struct err e;
-	int rc = 0;
+	struct root_scan *scan = arg;
 
+	scan->rc = cpus ? 0 : -ENOMEM;
 	for (unsigned cpu = 0; cpu < n; cpu++)
-		root_print_cpu(r->call.fs, cpu, &cpus[cpu], &out);
-	root_print_threads(&r->call, true, &out);
-	if (!cpus)
-		rc = err_set(&e, ENOMEM, "no memory to scan the CPUs");
-	request_end(r);
-	call_read_done(&r->call, rc, &out, &e);
-	free(r);
+		root_print_cpu(scan->fs, cpu, &cpus[cpu], scan->out);
+	fiber_wake(&scan->wait);
 }
 
 /* Reading registers disturbs measurements, so users that may not load on a CPU see only this
@@ -182,56 +182,31 @@ static int root_list_cpus(struct call *call, struct text *out)
 	return 0;
 }
 
-static int root_read_cpus_as(
-	struct call *call, const struct rights *rights, struct text *out, struct err *e)
-{
-	struct request *r;
-
-	if (!rights->system)
-		return root_list_cpus(call, out);
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return err_set(e, ENOMEM, "no memory");
-	if (request_begin(r, call, sizeof(*r), NULL, e) < 0) {
-		free(r);
-		return -e->no;
-	}
-	engine_scan_cpus(call->fs->eng, root_cpus_done, r);
-	return CALL_LATER;
-}
-
-static void root_cpus_go(struct call *call, const struct rights *rights, void *arg)
-{
-	TEXT_CLEANUP struct text out = {0};
-	struct err e;
-	int rc = root_read_cpus_as(call, rights, &out, &e);
-
-	(void)arg;
-	if (rc != CALL_LATER)
-		call_read_done(call, rc, &out, &e);
-}
-
-static void root_cpus_drop(struct call *call, void *arg)
-{
-	(void)call, (void)arg;
-}
-
 static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 {
-	static const struct caller_kind kind = {root_cpus_go, root_cpus_drop};
 	static const struct caller_need need = {NEED_SYSTEM, GRANT_NO_CPU};
+	struct root_scan scan = {.fs = call->fs, .out = out};
 	struct rights rights;
 
-	if (caller_rights(call, need, &rights))
-		return root_read_cpus_as(call, &rights, out, e);
-	return caller_lookup(call, need, 0, &kind, NULL, e) < 0 ? -e->no : CALL_LATER;
+	if (caller_await_rights(call, need, &rights, e) < 0)
+		return -e->no;
+	if (!rights.system)
+		return root_list_cpus(call, out);
+	engine_scan_cpus(call->fs->eng, root_cpus_done, &scan);
+	if (await_event(call, &scan.wait, e) < 0)
+		return -e->no;
+	if (scan.rc < 0)
+		return err_set(e, ENOMEM, "no memory to scan the CPUs");
+	root_print_threads(call, true, out);
+	return 0;
 }
 
 const struct row rows_root[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
-	{FILE_ROW(DIR_ROOT, "cpus", 0444), .length = LINES_OF_MACHINE, .read = root_read_cpus},
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .length = LINES_OF_MACHINE, .waits = true,
+		.read = root_read_cpus},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .length = LINES_OF_MACHINE, .show = root_show_stats},
 	ROW_END,
 };
