@@ -21,7 +21,7 @@ struct ctxsw_shared {
 	struct backend *be;
 	struct engine_stats *stats;
 	struct event_queue *events;
-	struct budget *budget; /* for workers */
+	const struct worker_shared *workers;
 	struct sched *sched;
 	struct tracer *tracer;
 	struct task_slot *slots; /* SCHED_SLOTS of them */

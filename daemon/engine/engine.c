@@ -59,6 +59,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;
 	budget_init(&eng->budget, be);
+	eng->shared = (struct worker_shared){be, &eng->events, &eng->stats, &eng->budget};
 	list_init(&eng->loaded);
 	list_init(&eng->yielded);
 	eng->resume_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -73,8 +74,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 	if (rc == 0)
 		rc = workqueue_new(&eng->events, &eng->openings, e);
 	if (rc == 0)
-		rc = task_registry_new(be, &eng->events, &eng->stats, &eng->budget, &engine_ops,
-			eng, &eng->task_registry, e);
+		rc = task_registry_new(&eng->shared, &engine_ops, eng, &eng->task_registry, e);
 	if (rc < 0) {
 		workqueue_free(eng->lookups);
 		workqueue_free(eng->openings);

@@ -26,6 +26,7 @@ struct engine {
 	struct event_queue events;
 	struct engine_stats stats;
 	struct budget budget;
+	struct worker_shared shared;
 	/* The contexts loaded on CPUs: those that have a worker. */
 	struct list_head loaded;
 	/* Background contexts that have yielded, in the order in which they did. */

@@ -90,8 +90,7 @@ static int submit_yield(struct engine *eng, struct engine_ctx *ec, bool to_threa
 
 int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, struct err *e)
 {
-	int rc = worker_new(
-		eng->be, &eng->events, &eng->stats, &eng->budget, cpu, 0, &ec->worker, e);
+	int rc = worker_new(&eng->shared, cpu, 0, &ec->worker, e);
 
 	if (rc < 0) {
 		task_return_cpu(eng->task_registry, cpu);

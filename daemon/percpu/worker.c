@@ -40,9 +40,7 @@ struct worker {
 	/* The target: the thread with this number, which the session thread may change; 0: @cpu. */
 	atomic_int tid;
 	unsigned cpu;
-	struct event_queue *events;
-	struct engine_stats *stats;
-	struct budget *budget;
+	const struct worker_shared *shared;
 	/* EVENT_WORKER_EXIT */
 	struct event exit_event;
 	/* Sent when the threads have lost their registers: see worker_set_gone(). */
@@ -172,7 +170,7 @@ static void worker_use_eventfd(struct worker *w)
 static void worker_publish(struct worker *w, struct engine_ctx *ec)
 {
 	worker_set_wake(w, &ec->ctx);
-	engine_ctx_changed(ec, w->events);
+	engine_ctx_changed(ec, w->shared->events);
 }
 
 /* True if @verb is to start counters that do not count. */
@@ -186,9 +184,9 @@ static bool worker_starts(const struct context *ctx, enum cmd_verb verb)
 static void worker_keep_reservation(struct worker *w, const struct context *ctx, enum cmd_verb verb)
 {
 	if (ctx->state != CTX_RUNNING && ctx->state != CTX_MASKED)
-		budget_release(w->budget, &w->reservation);
+		budget_release(w->shared->budget, &w->reservation);
 	else if (verb == CMD_WRITE)
-		budget_update(w->budget, &w->reservation);
+		budget_update(w->shared->budget, &w->reservation);
 }
 
 static int worker_open_sampler(
@@ -247,7 +245,7 @@ static int worker_exec(struct worker *w, struct engine_ctx *ec, struct command *
 	int rc = 0;
 
 	if (worker_starts(&ec->ctx, cmd->verb))
-		rc = budget_reserve(w->budget, ec, &w->reservation, e);
+		rc = budget_reserve(w->shared->budget, ec, &w->reservation, e);
 	if (rc == 0)
 		rc = exec_command(&w->x, &ec->ctx, cmd, e);
 	worker_keep_reservation(w, &ec->ctx, cmd->verb);
@@ -333,7 +331,7 @@ static int worker_first_load(struct worker *w, struct job *job)
  * worker for this CPU at once. */
 static void worker_close_cpu(struct worker *w)
 {
-	budget_release(w->budget, &w->reservation);
+	budget_release(w->shared->budget, &w->reservation);
 	worker_close_sampler(w);
 	virtual_pmd_close(&w->x.virtuals);
 	if (w->x.cpu)
@@ -358,7 +356,7 @@ static bool worker_run_last(struct worker *w, struct job *job)
 		return false;
 	}
 	atomic_fetch_sub(&ec->inflight, 1);
-	event_send(w->events, &job->event);
+	event_send(w->shared->events, &job->event);
 	return true;
 }
 
@@ -411,14 +409,14 @@ static void worker_run_job(struct worker *w, struct job *job)
 		worker_close_cpu(w);
 	/* No request refers to the context, which may be gone after its EVENT_UNLOADED. */
 	if (job->cmd.verb == CMD_RESUME) {
-		job_finish(job, w->events);
-		engine_ctx_end_job(ec, w->events, unloaded);
+		job_finish(job, w->shared->events);
+		engine_ctx_end_job(ec, w->shared->events, unloaded);
 		return;
 	}
 	/* A requeued job is in flight until the session thread has it. */
 	if (!job->requeued)
-		engine_ctx_end_job(ec, w->events, unloaded);
-	job_finish(job, w->events);
+		engine_ctx_end_job(ec, w->shared->events, unloaded);
+	job_finish(job, w->shared->events);
 }
 
 static void worker_exec_poll(struct worker *w, struct engine_ctx *ec)
@@ -455,12 +453,12 @@ static void worker_poll(struct worker *w, bool switches)
 	if (switches)
 		exec_freeze(&w->x, &ec->ctx);
 	w->poll_cmd.verb = switches ? CMD_SWITCH : CMD_POLL;
-	atomic_fetch_add_explicit(&w->stats->polls, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&w->shared->stats->polls, 1, memory_order_relaxed);
 	if (w->x.thread && w->x.cpu)
 		worker_exec_at_once(w, ec);
 	else
 		worker_exec_poll(w, ec);
-	engine_ctx_end_job(ec, w->events, false);
+	engine_ctx_end_job(ec, w->shared->events, false);
 }
 
 /* Makes room for more events. If another thread owns the context now, that thread does it. */
@@ -474,7 +472,7 @@ static void worker_take_events(struct worker *w)
 		return;
 	sample_tick_read(&w->sample_tick, &ec->ctx, nsec_now(CLOCK_MONOTONIC), &ignored);
 	worker_set_wake(w, &ec->ctx);
-	engine_ctx_end_job(ec, w->events, false);
+	engine_ctx_end_job(ec, w->shared->events, false);
 }
 
 /* The time until @until, but not more than the delay of interrupts. */
@@ -499,7 +497,7 @@ static void worker_watch_next(struct worker *w)
 
 	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, &gone);
 	if (w->watch_fd < 0)
-		event_send(w->events, &w->gone_event.event);
+		event_send(w->shared->events, &w->gone_event.event);
 }
 
 /* Sleeps until an interrupt, an event of a process, an alarm, the end of the threads, a wake-up
@@ -597,12 +595,12 @@ static void *worker_main(void *arg)
 			worker_run_job(w, job);
 	}
 	worker_close_cpu(w);
-	event_send(w->events, &w->exit_event);
+	event_send(w->shared->events, &w->exit_event);
 	return NULL;
 }
 
-int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	struct budget *budget, unsigned cpu, int tid, struct worker **out, struct err *e)
+int worker_new(const struct worker_shared *shared, unsigned cpu, int tid, struct worker **out,
+	struct err *e)
 {
 	CLEANUP_FREE struct worker *w = calloc(1, sizeof(*w));
 	int rc;
@@ -612,11 +610,9 @@ int worker_new(struct backend *be, struct event_queue *events, struct engine_sta
 	w->cpu = cpu;
 	atomic_init(&w->tid, tid);
 	w->x.thread = tid;
-	w->x.be = be;
-	w->x.stats = &stats->exec;
-	w->events = events;
-	w->stats = stats;
-	w->budget = budget;
+	w->x.be = shared->be;
+	w->x.stats = &shared->stats->exec;
+	w->shared = shared;
 	w->reservation = (struct budget_reservation){.tid = tid ? &w->tid : NULL, .cpu = cpu};
 	w->exit_event.kind = EVENT_WORKER_EXIT;
 	w->eventfd = -1;

@@ -13,9 +13,17 @@ struct budget;
 struct executor;
 struct worker;
 
+/* What all workers share. */
+struct worker_shared {
+	struct backend *be;
+	struct event_queue *events;
+	struct engine_stats *stats;
+	struct budget *budget;
+};
+
 /* Creates the worker of thread @tid, or if that is 0, of @cpu. Fails with -ENOMEM or -EAGAIN. */
-int worker_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	struct budget *budget, unsigned cpu, int tid, struct worker **out, struct err *e);
+int worker_new(const struct worker_shared *shared, unsigned cpu, int tid, struct worker **out,
+	struct err *e);
 /* Tells the worker the new number of its thread, which has executed a program. */
 void worker_set_tid(struct worker *w, int tid);
 /* For a thread that is loaded with inherit or untraced: @gone is sent, once, when no thread has the

@@ -126,12 +126,11 @@ static void active_handle_gone(struct task_registry *reg, struct task_event *eve
 static int active_new_worker(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	struct worker **out, struct err *e)
 {
-	struct ctxsw_shared *shared = &reg->shared;
 	int rc = task_charge_worker(reg, ec, e);
 
 	if (rc < 0)
 		return rc;
-	rc = worker_new(shared->be, shared->events, shared->stats, shared->budget, 0, tid, out, e);
+	rc = worker_new(reg->shared.workers, 0, tid, out, e);
 	if (rc < 0)
 		task_uncharge_worker(reg, ec);
 	return rc;

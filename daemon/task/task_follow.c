@@ -377,6 +377,7 @@ static int follow_load_join(struct task_registry *reg, struct join_event *ev, in
 {
 	const struct follow_check *c = &ev->access;
 	struct task_ctx *root = ev->root, *task = ev->task;
+	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
 	bool ended =
 		task->exited || !task->tid || rc == -ESRCH || (c->tgid && c->tgid != root->tgid);
 
@@ -384,7 +385,18 @@ static int follow_load_join(struct task_registry *reg, struct join_event *ev, in
 		return err_set(e, ECANCELED, "another thread cannot be loaded");
 	if (rc < 0 && !ended)
 		return rc;
-	return task_load_join(reg, root, task, ev->tid, ended, &ev->own, follow_join_loaded, e);
+	/* The root is not in the registers yet, so the session thread can read it. */
+	rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
+	if (rc < 0)
+		return rc;
+	if (!task->worker)
+		return task_load_joined(reg, task, ev->tid, ended, e);
+	rc = task_charge_interrupts(reg, task->ec, e);
+	if (rc < 0)
+		return rc;
+	task_post_load(reg, task, ended ? LOAD_HAS_ENDED : LOAD_MAY_HAVE_ENDED, &ev->own,
+		follow_join_loaded);
+	return 1;
 }
 
 static void follow_join_checked(struct work *w)

@@ -70,7 +70,7 @@ static int process_follow(
 	return rc == -ESRCH ? 0 : rc;
 }
 
-static int process_load_slot(
+int task_load_joined(
 	struct task_registry *reg, struct task_ctx *task, pid_t tid, bool ended, struct err *e)
 {
 	struct command load = {
@@ -85,24 +85,6 @@ static int process_load_slot(
 		return rc;
 	task->ec->ctx.target.pid = task->tgid;
 	return task_ctx_load(reg, task, &load, NULL, e);
-}
-
-/* The root is not in the registers yet, so the session thread can read it. */
-int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e)
-{
-	struct command clone = {.verb = CMD_CLONE, .into = &task->ec->ctx};
-	int rc = exec_command(&reg->x, &root->ec->ctx, &clone, e);
-
-	if (rc < 0)
-		return rc;
-	if (!task->worker)
-		return process_load_slot(reg, task, tid, ended, e);
-	rc = task_charge_interrupts(reg, task->ec, e);
-	if (rc < 0)
-		return rc;
-	task_post_load(reg, task, ended ? LOAD_HAS_ENDED : LOAD_MAY_HAVE_ENDED, own, done);
-	return 1;
 }
 
 void task_end_join(struct task_registry *reg, struct task_ctx *task, int rc)

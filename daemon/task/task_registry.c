@@ -26,9 +26,8 @@ static void registry_cpu_given(struct task_registry *reg, struct task_event *eve
 	reg->ops->resubmit_loads(reg->arg);
 }
 
-int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	struct budget *budget, const struct task_registry_ops *ops, void *arg,
-	struct task_registry **out, struct err *e)
+int task_registry_new(const struct worker_shared *workers, const struct task_registry_ops *ops,
+	void *arg, struct task_registry **out, struct err *e)
 {
 	CLEANUP_FREE struct task_registry *reg = calloc(1, sizeof(*reg));
 
@@ -39,10 +38,10 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 		return err_set(e, ENOMEM, "no memory");
 	}
 	reg->shared = (struct ctxsw_shared){
-		.be = be,
-		.events = events,
-		.stats = stats,
-		.budget = budget,
+		.be = workers->be,
+		.events = workers->events,
+		.stats = workers->stats,
+		.workers = workers,
 		.cpu_given = registry_cpu_given,
 		.thread_exited = registry_ctxsw_exited,
 	};
@@ -51,8 +50,8 @@ int task_registry_new(struct backend *be, struct event_queue *events, struct eng
 	list_init(&reg->load_queues);
 	list_init(&reg->budgets);
 	task_work_init(reg);
-	reg->x.be = be;
-	reg->x.stats = &stats->exec;
+	reg->x.be = workers->be;
+	reg->x.stats = &workers->stats->exec;
 	reg->ops = ops;
 	reg->arg = arg;
 	*out = take_ptr(&reg);

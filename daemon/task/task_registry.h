@@ -8,9 +8,9 @@
 
 #include "daemon/percpu/engine_ctx.h"
 
-struct budget;
 struct task_registry;
 struct work;
+struct worker_shared;
 
 /* Calls back into the engine. */
 struct task_registry_ops {
@@ -28,9 +28,8 @@ struct task_registry_ops {
 };
 
 /* Opens nothing; the first load does. -ENOMEM. */
-int task_registry_new(struct backend *be, struct event_queue *events, struct engine_stats *stats,
-	struct budget *budget, const struct task_registry_ops *ops, void *arg,
-	struct task_registry **out, struct err *e);
+int task_registry_new(const struct worker_shared *workers, const struct task_registry_ops *ops,
+	void *arg, struct task_registry **out, struct err *e);
 /* Submits the loads that wait for a thread to be detached or for other loads, when the daemon shuts
  * down. */
 void task_registry_stop_waiting(struct task_registry *reg);

@@ -187,13 +187,13 @@ void task_destroy_child(struct task_registry *reg, struct engine_ctx *child);
 /* Submits CMD_DESTROY for all contexts of a load except the one that was loaded. */
 void task_destroy_children(struct task_registry *reg, struct engine_ctx *root);
 /* Makes a context in the loading phase for thread @tid of the process on which @root is being
- * loaded. task_load_join() or task_end_join() must follow. */
+ * loaded. task_end_join() must follow. */
 int task_join(struct task_registry *reg, struct task_ctx *root, pid_t tid, struct task_ctx **out,
 	struct err *e);
-/* Loads @task on thread @tid. A thread that has @ended gets its context for the threads that it has
- * created, whose clone events follow. 1: the worker does it, and @done is called. */
-int task_load_join(struct task_registry *reg, struct task_ctx *root, struct task_ctx *task,
-	pid_t tid, bool ended, struct job *own, void (*done)(struct job *own), struct err *e);
+/* Loads @task, which ctxsw threads count, on thread @tid. A thread that has @ended gets its context
+ * for the threads that it has created, whose clone events follow. */
+int task_load_joined(
+	struct task_registry *reg, struct task_ctx *task, pid_t tid, bool ended, struct err *e);
 /* @rc is the result of the load. If that has failed, @task is freed. */
 void task_end_join(struct task_registry *reg, struct task_ctx *task, int rc);
 

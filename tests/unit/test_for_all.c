@@ -23,6 +23,7 @@ static struct requester requester;
 static struct task_registry *reg;
 static struct event_queue events;
 static struct engine_stats stats;
+static const struct worker_shared shared = {.events = &events, .stats = &stats};
 static struct ctxsw_thread ctxsw;
 static unsigned njobs_all, ndone;
 static struct engine_ctx *resubmitted;
@@ -59,7 +60,7 @@ static int setup(void **state)
 {
 	(void)state;
 	assert_int_equal(event_queue_open(&events, &why), 0);
-	assert_int_equal(task_registry_new(NULL, &events, &stats, NULL, &ops, NULL, &reg, &why), 0);
+	assert_int_equal(task_registry_new(&shared, &ops, NULL, &reg, &why), 0);
 	reg->shared.slots = calloc(2, sizeof(*reg->shared.slots));
 	ctxsw.fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	atomic_store(&reg->shared.ctxsw_threads[0], &ctxsw);

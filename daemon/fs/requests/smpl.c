@@ -99,17 +99,12 @@ static int smpl_prepare(
 	return rc;
 }
 
-int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e)
+/* Gives @s, for @ctx with @flags, to @out, or frees it. */
+static int smpl_complete(const struct fs_context *ctx, unsigned flags, struct smpl *s,
+	struct smpl **out, struct err *e)
 {
-	struct smpl *s = calloc(1, sizeof(*s));
-	int rc;
+	int rc = s->fmt ? smpl_prepare(fs_of(ctx), ctx, flags, s, e) : 0;
 
-	if (!s)
-		return err_set(e, ENOMEM, "no memory");
-	s->memlock = call->file->memlock;
-	rc = format_parse(text, &s->fmt, &s->arg, e);
-	if (rc == 0 && s->fmt)
-		rc = smpl_prepare(call->fs, call->ctx, atomic_load(&call->ctx->flags), s, e);
 	if (rc < 0)
 		smpl_free(s);
 	else
@@ -117,32 +112,38 @@ int smpl_new(const struct call *call, struct slice text, struct smpl **out, stru
 	return rc;
 }
 
-/* Makes @fmt with a copy of @arg, for @ctx with @flags. */
-static int smpl_make(struct fs *fs, const struct fs_context *ctx, unsigned flags,
-	const pfm_buffer_fmt_t *fmt, const void *arg, uint64_t memlock, struct smpl **out,
-	struct err *e)
+int smpl_new(const struct call *call, struct slice text, struct smpl **out, struct err *e)
 {
 	struct smpl *s = calloc(1, sizeof(*s));
-	int rc = 0;
 
 	if (!s)
 		return err_set(e, ENOMEM, "no memory");
+	s->memlock = call->file->memlock;
+	if (format_parse(text, &s->fmt, &s->arg, e) < 0) {
+		smpl_free(s);
+		return -e->no;
+	}
+	return smpl_complete(call->ctx, atomic_load(&call->ctx->flags), s, out, e);
+}
+
+/* Makes @fmt with a copy of @arg. NULL: no memory. */
+static struct smpl *smpl_make(const pfm_buffer_fmt_t *fmt, const void *arg, uint64_t memlock)
+{
+	struct smpl *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
 	s->fmt = fmt;
 	s->memlock = memlock;
-	if (fmt && fmt->fmt_arg_size) {
-		s->arg = malloc(fmt->fmt_arg_size);
-		if (s->arg)
-			memcpy(s->arg, arg, fmt->fmt_arg_size);
-		else
-			rc = err_set(e, ENOMEM, "no memory");
-	}
-	if (rc == 0 && fmt)
-		rc = smpl_prepare(fs, ctx, flags, s, e);
-	if (rc < 0)
+	if (!fmt || !fmt->fmt_arg_size)
+		return s;
+	s->arg = malloc(fmt->fmt_arg_size);
+	if (!s->arg) {
 		smpl_free(s);
-	else
-		*out = s;
-	return rc;
+		return NULL;
+	}
+	memcpy(s->arg, arg, fmt->fmt_arg_size);
+	return s;
 }
 
 int smpl_choose(const struct call *call, unsigned flags, struct slice format, struct slice arg,
@@ -150,6 +151,7 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 {
 	const pfm_buffer_fmt_t *fmt = format_find(format);
 	size_t size = fmt ? fmt->fmt_arg_size : 0;
+	struct smpl *s;
 
 	if (format.n && !fmt)
 		return err_set(e, EINVAL, "no format '%.*s': see MNT/formats", SLICE_ARG(format));
@@ -157,7 +159,10 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 		return err_set(e, EINVAL,
 			"the argument has %zu bytes, not %zu: see the format's header", arg.n,
 			size);
-	return smpl_make(call->fs, call->ctx, flags, fmt, arg.p, call->file->memlock, out, e);
+	s = smpl_make(fmt, arg.p, call->file->memlock);
+	if (!s)
+		return err_set(e, ENOMEM, "no memory");
+	return smpl_complete(call->ctx, flags, s, out, e);
 }
 
 /* The part that goes to the context's owner. */
@@ -189,7 +194,10 @@ int smpl_copy(struct fs *fs, const struct fs_context *from, struct fs_context *t
 
 	if (!old || !old->fmt)
 		return 0;
-	if (smpl_make(fs, to, atomic_load(&to->flags), old->fmt, old->arg, old->memlock, &s, e) < 0)
+	s = smpl_make(old->fmt, old->arg, old->memlock);
+	if (!s)
+		return err_set(e, ENOMEM, "no memory");
+	if (smpl_complete(to, atomic_load(&to->flags), s, &s, e) < 0)
 		return -e->no;
 	cmd.setup.smpl = smpl_sampling(s);
 	if (command_exec(to, &cmd, e) < 0) {
