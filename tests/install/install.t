@@ -42,7 +42,7 @@ without_libraries() {
 
 	# shellcheck disable=SC2016
 	unshare -m --propagation private sh -e -c '
-		for dir in /usr/include/perfmon /usr/include/libiberty; do
+		for dir in /usr/include/perfmon /usr/include/libiberty /usr/include/capstone; do
 			[ ! -d $dir ] || mount -t tmpfs none $dir
 		done
 		pc=$(pkg-config --variable=pcfiledir libdw || true)/libdw.pc
@@ -53,9 +53,10 @@ without_libraries() {
 		return 1
 	}
 	"$pfm" --version | grep '^without elfutils: ' &&
+		"$pfm" --version | grep '^without capstone: ' &&
 		"$pfm" --version | grep '^libpfm4 is missing: ' &&
 		! "$pfm" decode --pmu=skl 0xc0 2>"$work/less.said" && grep libpfm4 "$work/less.said" &&
-		! ldd "$pfm" | grep -E 'libpfm|libdw'
+		! ldd "$pfm" | grep -E 'libpfm|libdw|libcapstone'
 }
 
 # In a clone of another user. In place of meson and ninja, programs that only make the files.

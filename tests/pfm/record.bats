@@ -246,7 +246,7 @@ line_of() {
 	[ "$(awk '$3 == "inliner" { print $4; exit }' whole)" = outer ]
 	! grep -qwE 'inner|middle' whole
 	# The source has the same numbers.
-	pfm annotate outer -i recorded >outer
+	pfm annotate outer -i recorded --no-asm >outer
 	[ "$(awk '!/^#/ && $1 ~ /%$/ { n += $2 } END { print n }' outer)" = \
 		"$(awk '$4 == "outer" { print $2 }' whole)" ]
 	pfm annotate -i recorded inner >inner
@@ -408,8 +408,51 @@ rm_made() {
 	pfm annotate -i recorded | grep -q '^# the source cannot be read: ENOENT'
 	run -125 pfm annotate -i recorded no_such_function
 	[[ $output == *"pfm report --sort=function"* ]]
-	strip -g own && run -125 pfm annotate -i recorded outer
+	strip -g own && run -125 pfm annotate -i recorded --no-asm outer
 	[[ $output == *"compile its program with -g"* || $output == *"no sample is in"* ]]
+}
+
+# asm_is LINE PERCENT: the source file's LINE has that share within 5 points, and the instruction after which
+# "rep" is written has nearly all of it
+asm_is() {
+	awk -v line="$(sed -n "/\/\* $1 \*\//=" "$PWD/own.c")" -v want="$2" '
+		/^#/ { next }
+		$2 ~ /^[0-9]+$/ { on = $3 == line; if (on) all = $1 + 0; next }
+		on && $1 ~ /%$/ && $3 ~ /^[+]/ && $4 == "rep" { rep = $1 + 0 }
+		END { exit !(all > want - 5 && all < want + 5 && rep > 0.9 * all && rep <= all) }' source
+}
+
+@test "pfm annotate: instructions under the lines, with their shares" {
+	[ "$(uname -m)" = x86_64 ] || skip "the program is for x86"
+	! pfm --version | grep -qE '^without (capstone|elfutils)' || skip "pfm was built without capstone or elfutils"
+	cp "$BATS_TEST_DIRNAME/../fs/liner.c" own.c
+	gcc -g -O1 -I"$BATS_TEST_DIRNAME/../.." -o own own.c
+	serve_perf
+	record_enough count_all 2500 -- "$PWD/own"
+	pfm annotate -i recorded >source
+	cat source
+	asm_is 60 60
+	asm_is 30 30
+	asm_is 10 10
+	# Addresses are those of the file.
+	address=$(objdump -d own | awk '/rep lods/ { sub(":", "", $1); print $1; exit }')
+	grep -qE "^ +[0-9.]+% +$address \\+0x[0-9a-f]+ +rep lodsb" source
+	pfm annotate -i recorded main >main || [ $? = 125 ] # it has few samples, or none
+	! grep -v '^#' main | grep -q ' j[a-z]* ' || grep -qE ' j[a-z]+ +main(\+0x[0-9a-f]+)?$' main
+	# Without lines, instructions alone
+	strip -g own
+	pfm record -o raw --no-symbols sh -c 'ulimit -S -t 1; exec ./own' || [ $? = 152 ]
+	pfm annotate -i raw >alone
+	grep -q '^# no source lines: compile the program with -g' alone
+	grep -qE '^ +[0-9.]+% +[0-9a-f]+ \+0x[0-9a-f]+ +rep lodsb' alone
+	# Those of another program are not shown.
+	printf 'int main(void) { return 0; }' | gcc -x c -o own -
+	pfm annotate -i recorded lines >source
+	grep -q '^# instructions are not shown: .*/own has another build ID than when it was recorded$' source
+	grep -q '60 \*/$' source
+	! grep -v '^#' source | grep -q ' +0x'
+	rm own
+	pfm annotate -i recorded lines | grep -q '^# instructions are not shown: .*/own: ENOENT$'
 }
 
 # The kernel records 127 frames by default.

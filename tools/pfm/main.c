@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/version.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/samples/code.h"
 #include "tools/pfm/samples/symbols.h"
 #include "tools/pfm/events/libpfm.h"
 #include "tools/pfm/events/nearest.h"
@@ -192,6 +193,8 @@ int main(int argc, char **argv)
 		puts("pfm " PERFMONFS_VERSION);
 		if (!symbols_supported())
 			puts("without elfutils: pfm report shows addresses, not names");
+		if (!code_supported())
+			puts("without capstone: pfm annotate shows no instructions");
 		printf("libpfm4 %s\n",
 			libpfm_version() ? libpfm_version() : "is missing: fewer event names");
 		return 0;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* The source of a function, with the share of each line. */
+/* The source of a function, with the share of each line, and the instructions of the lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/num.h"
+#include "tools/pfm/samples/code.h"
+#include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/indexed.h"
 #include "tools/pfm/samples/regular.h"
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/text/names.h"
@@ -17,6 +21,8 @@
 
 enum {
 	ANNOTATE_AROUND = 3,         /* lines before and after one with overflows */
+	ANNOTATE_AROUND_CODE = 8,    /* the same of instructions */
+	ANNOTATE_CODES = 64,         /* functions whose instructions are shown at most */
 	ANNOTATE_COLUMNS = 400,      /* bytes shown of a line */
 	ANNOTATE_FILE_MAX = 1 << 26, /* bytes read of a file */
 	ANNOTATE_TAB = 8
@@ -40,6 +46,13 @@ struct annotation {
 	size_t n;
 	uint64_t weight;  /* of the function, with what is inlined into it */
 	uint64_t unknown; /* the part of it that has no line */
+	bool want_code;
+	bool demangle;
+	struct code *codes; /* functions that contain the sampled addresses */
+	uint32_t ncodes, codes_room;
+	struct symbols *symbols; /* of the file @in; NULL: it cannot be opened */
+	const struct object *in;
+	struct err code_why; /* why instructions are missing */
 	FILE *out;
 	double all;     /* overflows of the recording */
 	uint64_t *self; /* overflows at each location, by number */
@@ -53,18 +66,41 @@ static const struct location *annotate_match(const struct annotation *a, const s
 	return at;
 }
 
+/* The path of a source file, from malloc, as it is shown. NULL: no memory. */
+static char *annotate_path(const struct symbol_line *at)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", at->dir ? at->dir : "", at->dir ? "/" : "", at->file) < 0)
+		return NULL;
+	name_clean(path);
+	return path;
+}
+
+static int annotate_known(const struct annotation *a, const char *path)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->files[i].path, path) == 0)
+			return (int)i;
+	return CODE_NO_LINE;
+}
+
+/* Whether the code is in a file that can be opened. */
+static bool annotate_in_file(const struct location *at)
+{
+	return at->in && at->in->path[0] == '/' && !at->in->pid && !object_is_made(at->in);
+}
+
 static struct annotated_file *annotate_file(struct annotation *a, const struct symbol_line *at)
 {
 	struct annotated_file *files;
-	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE char *path = annotate_path(at);
+	int known = path ? annotate_known(a, path) : CODE_NO_LINE;
 
-	if (asprintf(&path, "%s%s%s", at->dir ? at->dir : "", at->dir ? "/" : "", at->file) < 0) {
-		path = NULL;
+	if (!path)
 		return NULL;
-	}
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->files[i].path, path) == 0)
-			return &a->files[i];
+	if (known >= 0)
+		return &a->files[known];
 	files = realloc(a->files, (a->n + 1) * sizeof(*files));
 	if (!files)
 		return NULL;
@@ -115,6 +151,109 @@ static int annotate_add(struct annotation *a, const struct location *sampled, ui
 	return f ? annotate_add_line(f, at->line.line, weight) : -ENOMEM;
 }
 
+/* --- Instructions */
+
+/* Finds the line of an instruction in the function that is shown. */
+static void annotate_place(struct annotation *a, const struct symbol *of, struct code_insn *i)
+{
+	struct symbol_frame frames[SYMBOL_FRAMES];
+	unsigned n = symbols_frames(a->symbols, i->address, frames);
+
+	i->file = CODE_OTHER;
+	for (unsigned k = 0; k < n && i->file == CODE_OTHER; k++) {
+		const char *name = k + 1 < n ? frames[k].name : of->name;
+		CLEANUP_FREE char *shown = name ? code_name(name, a->demangle) : NULL;
+		CLEANUP_FREE char *path = NULL;
+
+		if (!shown || strcmp(shown, a->function) != 0)
+			continue;
+		path = frames[k].at.file ? annotate_path(&frames[k].at) : NULL;
+		i->file = path ? annotate_known(a, path) : CODE_NO_LINE;
+		i->line = i->file == CODE_NO_LINE ? 0 : frames[k].at.line;
+	}
+}
+
+/* Opens the file of a location, which the next one probably has, too. */
+static struct symbols *annotate_open(struct annotation *a, const struct location *at)
+{
+	if (at->in == a->in)
+		return a->symbols;
+	symbols_close(a->symbols);
+	a->in = at->in;
+	a->symbols = symbols_open(at->in, -1, &a->code_why);
+	return a->symbols;
+}
+
+/* Reads the function around a sampled address. NULL: it cannot be read, and code_why says why. */
+static struct code *annotate_read_code(struct annotation *a, const struct location *at)
+{
+	struct code *c = indexed_room(a->codes, a->ncodes, &a->codes_room, sizeof(*c));
+	struct symbol of;
+
+	if (!c)
+		return NULL;
+	a->codes = c;
+	c += a->ncodes;
+	if (!annotate_open(a, at))
+		return NULL;
+	if (code_read(c, at->in, a->symbols, at->offset, a->demangle, &a->code_why) < 0) {
+		code_free(c);
+		return NULL;
+	}
+	a->ncodes++;
+	of = symbols_find(a->symbols, at->offset);
+	for (uint32_t i = 0; i < c->n; i++)
+		annotate_place(a, &of, &c->all[i]);
+	return c;
+}
+
+static struct code *annotate_code(struct annotation *a, const struct location *at)
+{
+	for (uint32_t i = 0; i < a->ncodes; i++)
+		if (a->codes[i].in == at->in &&
+			at->address - a->codes[i].low < a->codes[i].high - a->codes[i].low)
+			return &a->codes[i];
+	if (!annotate_in_file(at))
+		err_set(&a->code_why, ENOTSUP,
+			"those of the kernel, and of code that a process makes, are in no file");
+	else if (a->ncodes == ANNOTATE_CODES)
+		err_set(&a->code_why, E2BIG, "it is inlined into more than %d functions",
+			ANNOTATE_CODES);
+	else
+		return annotate_read_code(a, at);
+	return NULL;
+}
+
+/* Adds the weight of a sampled location to its instruction. */
+static void annotate_add_code(struct annotation *a, const struct location *at, uint64_t weight)
+{
+	struct code *c = annotate_match(a, at) ? annotate_code(a, at) : NULL;
+	struct code_insn *i = c ? code_find(c, at->address) : NULL;
+
+	if (i)
+		i->weight += weight;
+}
+
+/* Marks the instructions near those with overflows. */
+static void annotate_mark(struct code *c)
+{
+	for (uint32_t i = 0, next = 0; i < c->n; i++) {
+		while (next < c->n && (!c->all[next].weight || next + ANNOTATE_AROUND_CODE < i))
+			next++;
+		c->all[i].near = next < c->n && next <= i + ANNOTATE_AROUND_CODE;
+	}
+}
+
+static void annotate_disassemble(struct annotation *a, const struct recording *r)
+{
+	for (uint32_t i = 0; i < r->nlocations; i++)
+		if (a->self[i])
+			annotate_add_code(a, r->by_number[i], a->self[i]);
+	symbols_close(a->symbols);
+	for (uint32_t i = 0; i < a->ncodes; i++)
+		annotate_mark(&a->codes[i]);
+}
+
 /* --- The function with the largest share */
 
 static int annotate_compare_functions(const void *a, const void *b)
@@ -125,7 +264,15 @@ static int annotate_compare_functions(const void *a, const void *b)
 	return strcmp(x->function, y->function);
 }
 
-/* Chooses among the functions whose lines are known. */
+/* Whether a function can be shown: its lines are known, or its instructions are in a file. */
+static bool annotate_can_show(const struct annotation *a, const struct location *at)
+{
+	const bool code = a->want_code && code_supported() && symbols_supported();
+
+	return at->function && (at->line.file || (code && annotate_in_file(at)));
+}
+
+/* Chooses among the functions that can be shown. */
 static int annotate_choose(struct annotation *a, const struct recording *r, struct err *e)
 {
 	CLEANUP_FREE const struct location **all = calloc(r->nlocations + 1UL, sizeof(*all));
@@ -135,7 +282,7 @@ static int annotate_choose(struct annotation *a, const struct recording *r, stru
 	if (!all)
 		return err_set(e, ENOMEM, "no memory for the profile");
 	for (uint32_t i = 0; i < r->nlocations; i++)
-		if (a->self[i] && r->by_number[i]->function && r->by_number[i]->line.file)
+		if (a->self[i] && annotate_can_show(a, r->by_number[i]))
 			all[n++] = r->by_number[i];
 	qsort(all, n, sizeof(*all), annotate_compare_functions);
 	for (size_t i = 0; i < n; i++) {
@@ -162,6 +309,34 @@ static void annotate_write_shares(const struct annotation *a, uint64_t weight)
 		fprintf(a->out, "%6.2f%%  %10" PRIu64, 100.0 * (double)weight / a->all, weight);
 	else
 		fprintf(a->out, "%19s", "");
+}
+
+static void annotate_write_columns(const struct annotation *a)
+{
+	fprintf(a->out, "#%27s  %8s %-8s  instruction\n", "share", "address", "offset");
+}
+
+/* Writes the instructions of a line of the source; @file is its number. */
+static void annotate_write_code(const struct annotation *a, int file, unsigned line)
+{
+	for (uint32_t k = 0; k < a->ncodes; k++) {
+		const struct code *c = &a->codes[k];
+		const struct code_insn *shown = NULL;
+
+		for (const struct code_insn *i = c->all; i < c->all + c->n; i++) {
+			if (i->file != file || i->line != line || !i->near)
+				continue;
+			if (shown && i != shown + 1)
+				fprintf(a->out, "%32s\n", "...");
+			if (i->weight)
+				fprintf(a->out, "%27.2f%%", 100.0 * (double)i->weight / a->all);
+			else
+				fprintf(a->out, "%28s", "");
+			fprintf(a->out, "  %8" PRIx64 " +%#-7" PRIx64 "  %s\n", i->address,
+				i->address - c->low, i->text);
+			shown = i;
+		}
+	}
 }
 
 /* Reads a line's bytes up to @room, and the rest of it. False: the file has ended. */
@@ -212,6 +387,7 @@ static unsigned annotate_write_source(
 			fprintf(a->out, "%26s\n", "...");
 		annotate_write_shares(a, annotate_weight(f, next, line));
 		fprintf(a->out, "  %6u  %.*s\n", line, (int)utf8_cut(text, sizeof(text) - 4), text);
+		annotate_write_code(a, (int)(f - a->files), line);
 		shown = line;
 	}
 	return line - 1;
@@ -226,6 +402,7 @@ static void annotate_write_lines(
 			continue;
 		annotate_write_shares(a, f->lines[i].weight);
 		fprintf(a->out, "  %6u\n", f->lines[i].line);
+		annotate_write_code(a, (int)(f - a->files), f->lines[i].line);
 	}
 }
 
@@ -256,6 +433,8 @@ static void annotate_write_file(
 			fd == -EINVAL ? "it is not a regular file"
 				      : err_name(fd < 0 ? -fd : ENOMEM));
 	fprintf(a->out, "#\n#  share  %10s    line  source\n", report_unit(r));
+	if (a->ncodes)
+		annotate_write_columns(a);
 	if (in)
 		last = annotate_write_source(a, f, in);
 	annotate_write_lines(a, f, last);
@@ -270,17 +449,41 @@ static int annotate_compare_files(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* Whether there are instructions of no line that is shown. */
+static bool annotate_has_loose(const struct annotation *a)
+{
+	for (uint32_t k = 0; k < a->ncodes; k++)
+		for (uint32_t i = 0; i < a->codes[k].n; i++)
+			if (a->codes[k].all[i].near && a->codes[k].all[i].file == CODE_NO_LINE)
+				return true;
+	return false;
+}
+
+/* Writes the instructions that stand under no line of the source. */
+static void annotate_write_loose(const struct annotation *a)
+{
+	if (!annotate_has_loose(a))
+		return;
+	fprintf(a->out, "#\n# %s\n#\n",
+		a->n ? "instructions of none of these lines"
+		     : "no source lines: compile the program with -g, or install its debug file");
+	annotate_write_columns(a);
+	annotate_write_code(a, CODE_NO_LINE, 0);
+}
+
 static void annotate_write_all(struct annotation *a, const struct recording *r)
 {
 	report_write_head(r, a->out);
 	fprintf(a->out, "#\n# %.2f%% of all %s are in %s and in what is inlined there\n",
 		100.0 * (double)a->weight / a->all, report_unit(r), a->function);
-	if (a->unknown)
+	if (a->unknown && a->n)
 		fprintf(a->out, "# %.2f%% are at addresses without a line\n",
 			100.0 * (double)a->unknown / a->all);
-	qsort(a->files, a->n, sizeof(*a->files), annotate_compare_files);
+	if (a->code_why.no)
+		fprintf(a->out, "# instructions are not shown: %s\n", a->code_why.text);
 	for (size_t i = 0; i < a->n; i++)
 		annotate_write_file(a, r, &a->files[i]);
+	annotate_write_loose(a);
 }
 
 static void annotate_free(struct annotation *a)
@@ -289,6 +492,9 @@ static void annotate_free(struct annotation *a)
 		free(a->files[i].path);
 		free(a->files[i].lines);
 	}
+	for (uint32_t i = 0; i < a->ncodes; i++)
+		code_free(&a->codes[i]);
+	free(a->codes);
 	free(a->files);
 	free(a->self);
 }
@@ -303,28 +509,66 @@ static int annotate_fill(struct annotation *a, const struct recording *r, struct
 			"no sample is in a function '%s': pfm report --sort=function shows those "
 			"that have samples",
 			a->function);
-	if (!a->n)
+	if (a->n)
+		qsort(a->files, a->n, sizeof(*a->files), annotate_compare_files);
+	if (a->want_code)
+		annotate_disassemble(a, r);
+	if (!a->n && !a->ncodes)
 		return err_set(e, ENOENT,
 			"%s has no source lines: compile its program with -g, or install its "
-			"debug file, and annotate again",
-			a->function);
+			"debug file, and annotate again%s%s",
+			a->function, a->want_code ? "; its instructions are not shown: " : "",
+			a->code_why.text);
 	return 0;
 }
 
-int annotate_write(const struct recording *r, const char *function, FILE *out, struct err *e)
+/* What the other process does, and the file to which it writes. */
+struct annotate_job {
+	const struct recording *r;
+	const char *function;
+	bool want_code;
+	int fd;
+};
+
+static int annotate_here(void *of, struct err *e)
 {
+	const struct annotate_job *job = of;
+	const struct recording *r = job->r;
 	struct annotation a = {
-		.function = function, .out = out, .all = r->weight ? (double)r->weight : 1};
+		.function = job->function,
+		.want_code = job->want_code,
+		.demangle = r->names & RECORDING_DEMANGLE,
+		.all = r->weight ? (double)r->weight : 1,
+		.self = recording_self(r),
+		.out = fdopen(job->fd, "w"),
+	};
 	int rc;
 
-	a.self = recording_self(r);
-	if (!a.self)
+	if (!a.self || !a.out)
 		return err_set(e, ENOMEM, "no memory for the profile");
-	rc = function ? 0 : annotate_choose(&a, r, e);
+	rc = a.function ? 0 : annotate_choose(&a, r, e);
 	if (rc == 0)
 		rc = annotate_fill(&a, r, e);
 	if (rc == 0)
 		annotate_write_all(&a, r);
 	annotate_free(&a);
-	return rc;
+	return fclose(a.out) < 0 ? err_set(e, errno, "no room for the text: %s", err_name(errno))
+				 : rc;
+}
+
+int annotate_write(const struct recording *r, const char *function, bool instructions, FILE *out,
+	struct err *e)
+{
+	CLEANUP_CLOSE int fd = memfd_create("source", MFD_CLOEXEC);
+	struct annotate_job job = {r, function, instructions, fd};
+	char text[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(e, errno, "no memory for the source: %s", err_name(errno));
+	if (bounded_run(annotate_here, &job, "reading the source and the program", e) < 0)
+		return -e->no;
+	for (off_t at = 0; (n = pread(fd, text, sizeof(text), at)) > 0; at += n)
+		fwrite(text, 1, (size_t)n, out);
+	return 0;
 }

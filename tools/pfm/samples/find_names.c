@@ -5,20 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/symbols.h"
 
@@ -478,81 +473,37 @@ static int find_for(
 	return rc;
 }
 
-/* Debugging information names other files that belong to it, which libdw opens, whatever they are.
- * Root must not open a device for a user's file. */
-static void find_hide_devices(void)
+/* A search, and the file to which it writes. */
+struct find_job {
+	const struct data_file *f;
+	const struct image *live;
+	int fd;
+};
+
+/* Writes the names for the records of a file. */
+static int find_here(void *of, struct err *e)
 {
-	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
-		(void)mount("none", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, NULL);
-}
-
-/* Bounds what a damaged file can take. */
-static void find_limit(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGALRM, SIG_DFL);
-	signal(SIGXCPU, SIG_DFL);
-	alarm(FIND_WAIT);
-	setrlimit(RLIMIT_CPU, &(struct rlimit){FIND_SECONDS, FIND_SECONDS + 1});
-#ifndef __SANITIZE_ADDRESS__
-	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
-
-	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
-#endif
-}
-
-/* Writes the names for the records of @f to the file @fd. */
-static int find_here(const struct data_file *f, const struct image *live, int fd)
-{
+	const struct find_job *job = of;
 	struct data_writer w;
 	struct recording r;
-	struct err e = {0};
+	struct err why;
 	int rc;
 
-	find_limit();
-	find_hide_devices();
-	if (data_create_in(&w, fd, &e) < 0 || recording_take(&r, *f, RECORDING_PLACES, &e) < 0)
-		return e.no;
-	rc = find_for(&r, live, &w, &e);
-	return data_close(&w, &e) < 0 || rc < 0 ? e.no : 0;
-}
-
-static int find_sentence(int status, struct err *e)
-{
-	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
-		return err_set(e, ETIMEDOUT,
-			"not all names were found within %d s of CPU time: debug files are large, "
-			"or "
-			"debuginfod is slow (unset DEBUGINFOD_URLS)",
-			FIND_SECONDS);
-	if (WIFSIGNALED(status))
-		return err_set(e, EIO,
-			"the search for names was ended by signal %d: a program or its debug file "
-			"may be damaged",
-			WTERMSIG(status));
-	if (WEXITSTATUS(status))
-		return err_set(e, WEXITSTATUS(status), "the search for names failed: %s",
-			err_name(WEXITSTATUS(status)));
-	return 0;
+	if (data_create_in(&w, job->fd, e) < 0 ||
+		recording_take(&r, *job->f, RECORDING_PLACES, e) < 0)
+		return -e->no;
+	rc = find_for(&r, job->live, &w, e);
+	if (data_close(&w, &why) < 0 && rc == 0)
+		rc = err_copy(e, &why);
+	return rc;
 }
 
 /* Does find_here() in another process. */
 static int find_there(const struct data_file *f, const struct image *live, int fd, struct err *e)
 {
-	int status = 0;
-	pid_t pid = fork();
+	struct find_job job = {f, live, fd};
 
-	if (pid < 0)
-		return err_set(e, errno, "no process to search for names: %s", err_name(errno));
-	if (pid == 0)
-		_exit(find_here(f, live, fd));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return find_sentence(status, e);
+	return bounded_run(find_here, &job, "the search for names", e);
 }
 
 int find_names_into(

@@ -8,10 +8,8 @@
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
 
-/* Both read the files in a process of their own, which a damaged file can end, and which has
- * FIND_SECONDS of CPU time, and FIND_WAIT seconds at all. The names that it has found until then
- * are stored all the same. */
-enum { FIND_SECONDS = 60, FIND_WAIT = 300 };
+/* Both read the files in a process of their own: bounded.h. The names that it has found until it is
+ * broken off are stored all the same. */
 
 /* Finds the names for the records of @f, which has none, and appends them to @f. */
 int find_names_append(struct data_file *f, struct err *e);

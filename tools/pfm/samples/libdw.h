@@ -44,6 +44,7 @@
 	F(struct libdw, dwfl_standard_find_debuginfo)                                              \
 	F(struct libdw, elf_getphdrnum)                                                            \
 	F(struct libdw, elf_getscn)                                                                \
+	F(struct libdw, elf_rawfile)                                                               \
 	F(struct libdw, gelf_getphdr)                                                              \
 	F(struct libdw, gelf_getshdr)
 

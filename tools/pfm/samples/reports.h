@@ -55,9 +55,11 @@ struct tree_options {
 int tree_write(
 	const struct recording *r, const struct tree_options *options, FILE *out, struct err *e);
 
-/* Writes the source of a function, with the share of each line. NULL: the function with the largest
- * share, among those that have lines. ENOENT: it has no samples, or no lines. */
-int annotate_write(const struct recording *r, const char *function, FILE *out, struct err *e);
+/* Writes the source of a function, with the share of each line and its @instructions. NULL: the
+ * function with the largest share, among those that have either. ENOENT: it has no samples, or
+ * neither. */
+int annotate_write(const struct recording *r, const char *function, bool instructions, FILE *out,
+	struct err *e);
 
 /*
  * Writes a line "COMMAND;CALLER;FUNCTION WEIGHT" for each stack, for flamegraph.pl and speedscope.

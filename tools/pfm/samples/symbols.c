@@ -266,19 +266,69 @@ static const struct symbol_range *symbols_search(const struct symbols *s, uint64
 	return label;
 }
 
-struct symbol symbols_find(struct symbols *s, uint64_t offset)
+/* Where the function ends; of a label, at the next symbol or the end of its section. */
+static uint64_t symbols_end(const struct symbols *s, const struct symbol_range *r)
 {
-	struct symbol found = {.address = symbols_address(s->elf, offset)};
+	const struct symbol_range *next = r;
+
+	if (r->high > r->low)
+		return r->high;
+	while (next < s->all + s->n && next->low == r->low)
+		next++;
+	return next < s->all + s->n && next->low < r->end ? next->low : r->end;
+}
+
+struct symbol symbols_at(struct symbols *s, uint64_t address)
+{
+	struct symbol found = {.address = address};
 	const struct symbol_range *r;
+	uint64_t end;
 
 	if (!s->indexed)
 		symbols_index(s);
-	r = symbols_search(s, found.address);
+	r = symbols_search(s, address);
 	if (r) {
 		found.name = r->name;
-		found.offset = found.address - r->low;
+		found.offset = address - r->low;
+		end = symbols_end(s, r);
+		found.rest = end > address ? end - address : 0;
 	}
 	return found;
+}
+
+struct symbol symbols_find(struct symbols *s, uint64_t offset)
+{
+	return symbols_at(s, symbols_address(s->elf, offset));
+}
+
+const uint8_t *symbols_bytes(struct symbols *s, uint64_t address, uint64_t size)
+{
+	size_t n = 0, bytes = 0;
+	const char *raw = libdw.elf_rawfile(s->elf, &bytes);
+
+	if (!raw || libdw.elf_getphdrnum(s->elf, &n) < 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr h;
+
+		if (libdw.gelf_getphdr(s->elf, (int)i, &h) && h.p_type == PT_LOAD &&
+			address - h.p_vaddr < h.p_filesz &&
+			size <= h.p_filesz - (address - h.p_vaddr) && h.p_offset <= bytes &&
+			h.p_filesz <= bytes - h.p_offset)
+			return (const uint8_t *)raw + h.p_offset + (address - h.p_vaddr);
+	}
+	return NULL;
+}
+
+unsigned symbols_machine(struct symbols *s)
+{
+	size_t bytes = 0;
+	const char *raw = libdw.elf_rawfile(s->elf, &bytes);
+	Elf64_Half machine = EM_NONE;
+
+	if (raw && bytes >= sizeof(Elf32_Ehdr))
+		memcpy(&machine, raw + offsetof(Elf32_Ehdr, e_machine), sizeof(machine));
+	return machine;
 }
 
 unsigned symbols_frames(
@@ -307,10 +357,29 @@ void symbols_close(struct symbols *s)
 	(void)s;
 }
 
-struct symbol symbols_find(struct symbols *s, uint64_t offset)
+struct symbol symbols_at(struct symbols *s, uint64_t address)
 {
 	(void)s;
-	return (struct symbol){.address = offset};
+	return (struct symbol){.address = address};
+}
+
+struct symbol symbols_find(struct symbols *s, uint64_t offset)
+{
+	return symbols_at(s, offset);
+}
+
+const uint8_t *symbols_bytes(struct symbols *s, uint64_t address, uint64_t size)
+{
+	(void)s;
+	(void)address;
+	(void)size;
+	return NULL;
+}
+
+unsigned symbols_machine(struct symbols *s)
+{
+	(void)s;
+	return 0;
 }
 
 unsigned symbols_frames(

@@ -15,6 +15,7 @@ struct symbol {
 	const char *name; /* NULL: none; valid as long as the symbols */
 	uint64_t address; /* where it was looked up: for a file, in the file's own addresses */
 	uint64_t offset;  /* from the function's beginning */
+	uint64_t rest;    /* bytes from there to the function's end; 0: not known */
 };
 
 /* Whether pfm was built with elfutils, which is installed. If not, symbols_open() fails with
@@ -27,6 +28,13 @@ struct symbols *symbols_open(const struct object *o, int fd, struct err *e);
 void symbols_close(struct symbols *s);
 /* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);
+/* The same for one of the file's own addresses. */
+struct symbol symbols_at(struct symbols *s, uint64_t address);
+
+/* The @size bytes at @address, as long as the symbols are open. NULL: the file lacks them. */
+const uint8_t *symbols_bytes(struct symbols *s, uint64_t address, uint64_t size);
+/* The processor of the file, EM_X86_64 of elf.h or another. */
+unsigned symbols_machine(struct symbols *s);
 
 /* A position in the source. */
 struct symbol_line {

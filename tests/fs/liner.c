@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/*
+ * liner: a program whose lines and instructions are known. Of the time of its function lines(), 60 %
+ * is in one line, 30 % in another, and 10 % in a third; of a line, nearly all is in an instruction
+ * that interrupts do not end. It ends when its parent ends.
+ */
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#include "tests/fs/before_others.h"
+
+static uint8_t bytes[6 * 2000];
+
+/* Its time is proportional to @n. */
+#define READ(n)                                                                                    \
+	do {                                                                                       \
+		const uint8_t *from = bytes;                                                       \
+		size_t rest = (n);                                                                 \
+		__asm__ volatile("rep lodsb" : "+S"(from), "+c"(rest) : : "rax", "memory");        \
+	} while (0)
+
+static void __attribute__((noinline)) lines(size_t unit)
+{
+	READ(6 * unit); /* 60 */
+	READ(3 * unit); /* 30 */
+	READ(unit);     /* 10 */
+}
+
+int main(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	before_others();
+	for (uint32_t random = 1;; random = random * 1664525 + 1013904223)
+		for (unsigned i = 0; i < 100; i++)
+			lines(1000 + random / 4294968);
+}
