@@ -417,7 +417,7 @@ rm_made() {
 asm_is() {
 	awk -v line="$(sed -n "/\/\* $1 \*\//=" "$PWD/own.c")" -v want="$2" '
 		/^#/ { next }
-		$2 ~ /^[0-9]+$/ { on = $3 == line; if (on) all = $1 + 0; next }
+		$1 ~ /%$/ && $3 ~ /^[0-9]+$/ { on = $3 == line; if (on) all = $1 + 0; next }
 		on && $1 ~ /%$/ && $3 ~ /^[+]/ && $4 == "rep" { rep = $1 + 0 }
 		END { exit !(all > want - 5 && all < want + 5 && rep > 0.9 * all && rep <= all) }' source
 }

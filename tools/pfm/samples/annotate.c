@@ -5,47 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/nsec.h"
-#include "base/num.h"
-#include "tools/pfm/samples/code.h"
+#include "tools/pfm/samples/annotation.h"
 #include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/code.h"
 #include "tools/pfm/samples/indexed.h"
-#include "tools/pfm/samples/regular.h"
 #include "tools/pfm/samples/reports.h"
-#include "tools/pfm/text/names.h"
-#include "tools/pfm/text/utf8.h"
 
 enum {
-	ANNOTATE_AROUND = 3,         /* lines before and after one with overflows */
-	ANNOTATE_AROUND_CODE = 8,    /* the same of instructions */
-	ANNOTATE_CODES = 64,         /* functions whose instructions are shown at most */
-	ANNOTATE_COLUMNS = 400,      /* bytes shown of a line */
-	ANNOTATE_FILE_MAX = 1 << 26, /* bytes read of a file */
-	ANNOTATE_TAB = 8
+	ANNOTATE_AROUND = 8, /* instructions before and after one with overflows */
+	ANNOTATE_CODES = 64, /* functions whose instructions are shown at most */
 };
 
-struct annotated_line {
-	unsigned line;
-	uint64_t weight;
-};
-
-struct annotated_file {
-	char *path;
-	uint64_t weight;
-	struct annotated_line *lines; /* sorted */
-	size_t n, room;
-};
-
-struct annotation {
-	const char *function;
-	struct annotated_file *files;
-	size_t n;
-	uint64_t weight;  /* of the function, with what is inlined into it */
-	uint64_t unknown; /* the part of it that has no line */
+/* What is shown. */
+struct annotate {
+	struct annotation of;
 	bool want_code;
 	bool demangle;
 	struct code *codes; /* functions that contain the sampled addresses */
@@ -58,103 +34,16 @@ struct annotation {
 	uint64_t *self; /* overflows at each location, by number */
 };
 
-/* The function itself, or the function into which @at is inlined. NULL: @at is in neither. */
-static const struct location *annotate_match(const struct annotation *a, const struct location *at)
-{
-	while (at && !(at->function && strcmp(at->function, a->function) == 0))
-		at = at->into;
-	return at;
-}
-
-/* The path of a source file, from malloc, as it is shown. NULL: no memory. */
-static char *annotate_path(const struct symbol_line *at)
-{
-	char *path = NULL;
-
-	if (asprintf(&path, "%s%s%s", at->dir ? at->dir : "", at->dir ? "/" : "", at->file) < 0)
-		return NULL;
-	name_clean(path);
-	return path;
-}
-
-static int annotate_known(const struct annotation *a, const char *path)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->files[i].path, path) == 0)
-			return (int)i;
-	return CODE_NO_LINE;
-}
-
 /* Whether the code is in a file that can be opened. */
 static bool annotate_in_file(const struct location *at)
 {
 	return at->in && at->in->path[0] == '/' && !at->in->pid && !object_is_made(at->in);
 }
 
-static struct annotated_file *annotate_file(struct annotation *a, const struct symbol_line *at)
-{
-	struct annotated_file *files;
-	CLEANUP_FREE char *path = annotate_path(at);
-	int known = path ? annotate_known(a, path) : CODE_NO_LINE;
-
-	if (!path)
-		return NULL;
-	if (known >= 0)
-		return &a->files[known];
-	files = realloc(a->files, (a->n + 1) * sizeof(*files));
-	if (!files)
-		return NULL;
-	a->files = files;
-	files[a->n] = (struct annotated_file){.path = take_ptr(&path)};
-	return &files[a->n++];
-}
-
-static int annotate_add_line(struct annotated_file *f, unsigned line, uint64_t weight)
-{
-	size_t at = f->n;
-
-	while (at && f->lines[at - 1].line > line)
-		at--;
-	f->weight += weight;
-	if (at && f->lines[at - 1].line == line) {
-		f->lines[at - 1].weight += weight;
-		return 0;
-	}
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 32;
-		struct annotated_line *lines = realloc(f->lines, room * sizeof(*lines));
-
-		if (!lines)
-			return -ENOMEM;
-		f->lines = lines;
-		f->room = room;
-	}
-	memmove(&f->lines[at + 1], &f->lines[at], (f->n++ - at) * sizeof(*f->lines));
-	f->lines[at] = (struct annotated_line){line, weight};
-	return 0;
-}
-
-/* Adds the weight of a sampled location. */
-static int annotate_add(struct annotation *a, const struct location *sampled, uint64_t weight)
-{
-	const struct location *at = annotate_match(a, sampled);
-	struct annotated_file *f;
-
-	if (!at)
-		return 0;
-	a->weight += weight;
-	if (!at->line.file) {
-		a->unknown += weight;
-		return 0;
-	}
-	f = annotate_file(a, &at->line);
-	return f ? annotate_add_line(f, at->line.line, weight) : -ENOMEM;
-}
-
 /* --- Instructions */
 
 /* Finds the line of an instruction in the function that is shown. */
-static void annotate_place(struct annotation *a, const struct symbol *of, struct code_insn *i)
+static void annotate_place(struct annotate *a, const struct symbol *of, struct code_insn *i)
 {
 	struct symbol_frame frames[SYMBOL_FRAMES];
 	unsigned n = symbols_frames(a->symbols, i->address, frames);
@@ -163,18 +52,16 @@ static void annotate_place(struct annotation *a, const struct symbol *of, struct
 	for (unsigned k = 0; k < n && i->file == CODE_OTHER; k++) {
 		const char *name = k + 1 < n ? frames[k].name : of->name;
 		CLEANUP_FREE char *shown = name ? code_name(name, a->demangle) : NULL;
-		CLEANUP_FREE char *path = NULL;
 
-		if (!shown || strcmp(shown, a->function) != 0)
+		if (!shown || strcmp(shown, a->of.function) != 0)
 			continue;
-		path = frames[k].at.file ? annotate_path(&frames[k].at) : NULL;
-		i->file = path ? annotate_known(a, path) : CODE_NO_LINE;
+		i->file = frames[k].at.file ? annotation_find(&a->of, &frames[k].at) : CODE_NO_LINE;
 		i->line = i->file == CODE_NO_LINE ? 0 : frames[k].at.line;
 	}
 }
 
 /* Opens the file of a location, which the next one probably has, too. */
-static struct symbols *annotate_open(struct annotation *a, const struct location *at)
+static struct symbols *annotate_open(struct annotate *a, const struct location *at)
 {
 	if (at->in == a->in)
 		return a->symbols;
@@ -185,7 +72,7 @@ static struct symbols *annotate_open(struct annotation *a, const struct location
 }
 
 /* Reads the function around a sampled address. NULL: it cannot be read, and code_why says why. */
-static struct code *annotate_read_code(struct annotation *a, const struct location *at)
+static struct code *annotate_read_code(struct annotate *a, const struct location *at)
 {
 	struct code *c = indexed_room(a->codes, a->ncodes, &a->codes_room, sizeof(*c));
 	struct symbol of;
@@ -207,7 +94,7 @@ static struct code *annotate_read_code(struct annotation *a, const struct locati
 	return c;
 }
 
-static struct code *annotate_code(struct annotation *a, const struct location *at)
+static struct code *annotate_code(struct annotate *a, const struct location *at)
 {
 	for (uint32_t i = 0; i < a->ncodes; i++)
 		if (a->codes[i].in == at->in &&
@@ -225,9 +112,9 @@ static struct code *annotate_code(struct annotation *a, const struct location *a
 }
 
 /* Adds the weight of a sampled location to its instruction. */
-static void annotate_add_code(struct annotation *a, const struct location *at, uint64_t weight)
+static void annotate_add_code(struct annotate *a, const struct location *at, uint64_t weight)
 {
-	struct code *c = annotate_match(a, at) ? annotate_code(a, at) : NULL;
+	struct code *c = annotation_match(&a->of, at) ? annotate_code(a, at) : NULL;
 	struct code_insn *i = c ? code_find(c, at->address) : NULL;
 
 	if (i)
@@ -238,13 +125,13 @@ static void annotate_add_code(struct annotation *a, const struct location *at, u
 static void annotate_mark(struct code *c)
 {
 	for (uint32_t i = 0, next = 0; i < c->n; i++) {
-		while (next < c->n && (!c->all[next].weight || next + ANNOTATE_AROUND_CODE < i))
+		while (next < c->n && (!c->all[next].weight || next + ANNOTATE_AROUND < i))
 			next++;
-		c->all[i].near = next < c->n && next <= i + ANNOTATE_AROUND_CODE;
+		c->all[i].near = next < c->n && next <= i + ANNOTATE_AROUND;
 	}
 }
 
-static void annotate_disassemble(struct annotation *a, const struct recording *r)
+static void annotate_disassemble(struct annotate *a, const struct recording *r)
 {
 	for (uint32_t i = 0; i < r->nlocations; i++)
 		if (a->self[i])
@@ -265,7 +152,7 @@ static int annotate_compare_functions(const void *a, const void *b)
 }
 
 /* Whether a function can be shown: its lines are known, or its instructions are in a file. */
-static bool annotate_can_show(const struct annotation *a, const struct location *at)
+static bool annotate_can_show(const struct annotate *a, const struct location *at)
 {
 	const bool code = a->want_code && code_supported() && symbols_supported();
 
@@ -273,7 +160,7 @@ static bool annotate_can_show(const struct annotation *a, const struct location 
 }
 
 /* Chooses among the functions that can be shown. */
-static int annotate_choose(struct annotation *a, const struct recording *r, struct err *e)
+static int annotate_choose(struct annotate *a, const struct recording *r, struct err *e)
 {
 	CLEANUP_FREE const struct location **all = calloc(r->nlocations + 1UL, sizeof(*all));
 	uint64_t sum = 0, most = 0;
@@ -291,7 +178,7 @@ static int annotate_choose(struct annotation *a, const struct recording *r, stru
 			continue;
 		if (sum > most) {
 			most = sum;
-			a->function = all[i]->function;
+			a->of.function = all[i]->function;
 		}
 		sum = 0;
 	}
@@ -303,7 +190,7 @@ static int annotate_choose(struct annotation *a, const struct recording *r, stru
 
 /* --- Output */
 
-static void annotate_write_shares(const struct annotation *a, uint64_t weight)
+static void annotate_write_shares(const struct annotate *a, uint64_t weight)
 {
 	if (weight)
 		fprintf(a->out, "%6.2f%%  %10" PRIu64, 100.0 * (double)weight / a->all, weight);
@@ -311,13 +198,13 @@ static void annotate_write_shares(const struct annotation *a, uint64_t weight)
 		fprintf(a->out, "%19s", "");
 }
 
-static void annotate_write_columns(const struct annotation *a)
+static void annotate_write_columns(const struct annotate *a)
 {
 	fprintf(a->out, "#%27s  %8s %-8s  instruction\n", "share", "address", "offset");
 }
 
 /* Writes the instructions of a line of the source; @file is its number. */
-static void annotate_write_code(const struct annotation *a, int file, unsigned line)
+static void annotate_write_code(const struct annotate *a, int file, unsigned line)
 {
 	for (uint32_t k = 0; k < a->ncodes; k++) {
 		const struct code *c = &a->codes[k];
@@ -339,118 +226,57 @@ static void annotate_write_code(const struct annotation *a, int file, unsigned l
 	}
 }
 
-/* Reads a line's bytes up to @room, and the rest of it. False: the file has ended. */
-static bool annotate_read_line(FILE *f, char *text, size_t room, size_t *bytes)
+static void annotate_write_source(const struct annotate *a, struct annotated_text *t)
 {
-	size_t n = 0;
-	int c;
+	unsigned shown = 0;
 
-	while ((c = getc_unlocked(f)) != EOF && c != '\n' && ++*bytes < ANNOTATE_FILE_MAX) {
-		size_t columns = c == '\t' ? ANNOTATE_TAB - n % ANNOTATE_TAB : 1;
-
-		for (; columns && n + 1 < room; columns--)
-			text[n++] = c == '\t' ? ' ' : (char)c;
-	}
-	text[n] = '\0';
-	name_clean(text);
-	return (c != EOF || n) && ++*bytes < ANNOTATE_FILE_MAX;
-}
-
-/* Whether @line is near one with overflows. @next is the first of these after the lines before. */
-static bool annotate_is_near(const struct annotated_file *f, size_t *next, unsigned line)
-{
-	while (*next < f->n && f->lines[*next].line + ANNOTATE_AROUND < line)
-		++*next;
-	return *next < f->n && f->lines[*next].line <= line + ANNOTATE_AROUND;
-}
-
-static uint64_t annotate_weight(const struct annotated_file *f, size_t next, unsigned line)
-{
-	for (size_t i = next; i < f->n && f->lines[i].line <= line; i++)
-		if (f->lines[i].line == line)
-			return f->lines[i].weight;
-	return 0;
-}
-
-/* Writes the lines of the source. Returns the number of the last one. */
-static unsigned annotate_write_source(
-	const struct annotation *a, const struct annotated_file *f, FILE *in)
-{
-	char text[ANNOTATE_COLUMNS];
-	size_t next = 0, bytes = 0;
-	unsigned line = 1, shown = 0;
-
-	for (; next < f->n && annotate_read_line(in, text, sizeof(text), &bytes); line++) {
-		if (!annotate_is_near(f, &next, line))
-			continue;
-		if (shown && shown + 1 != line)
+	while (annotation_next(t)) {
+		if (shown && shown + 1 != t->line)
 			fprintf(a->out, "%26s\n", "...");
-		annotate_write_shares(a, annotate_weight(f, next, line));
-		fprintf(a->out, "  %6u  %.*s\n", line, (int)utf8_cut(text, sizeof(text) - 4), text);
-		annotate_write_code(a, (int)(f - a->files), line);
-		shown = line;
+		annotate_write_shares(a, t->weight);
+		fprintf(a->out, "  %6u  %s\n", t->line, t->text);
+		annotate_write_code(a, (int)(t->f - a->of.files), t->line);
+		shown = t->line;
 	}
-	return line - 1;
 }
 
 /* A line that does not exist in the source, or all if there is none. */
 static void annotate_write_lines(
-	const struct annotation *a, const struct annotated_file *f, unsigned after)
+	const struct annotate *a, const struct annotated_file *f, unsigned after)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->lines[i].line <= after)
 			continue;
 		annotate_write_shares(a, f->lines[i].weight);
 		fprintf(a->out, "  %6u\n", f->lines[i].line);
-		annotate_write_code(a, (int)(f - a->files), f->lines[i].line);
+		annotate_write_code(a, (int)(f - a->of.files), f->lines[i].line);
 	}
 }
 
-static void annotate_check_age(const struct annotation *a, const struct recording *r, int fd)
-{
-	uint64_t start;
-	struct stat st;
-	struct err e;
-
-	if (num_u64(recording_info(r, "start_realtime_ns"), &start, &e) == 0 &&
-		fstat(fd, &st) == 0 && nsec_of(st.st_mtim) > start)
-		fprintf(a->out,
-			"# the source was changed after the recording: lines may be others\n");
-}
-
 static void annotate_write_file(
-	const struct annotation *a, const struct recording *r, const struct annotated_file *f)
+	const struct annotate *a, const struct recording *r, const struct annotated_file *f)
 {
-	CLEANUP_CLOSE int fd = regular_open(f->path);
-	CLEANUP_FCLOSE FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
-	unsigned last = 0;
+	struct annotated_text t;
+	int rc = annotation_open(&t, f);
 
 	fprintf(a->out, "#\n# %s\n", f->path);
-	if (in)
-		annotate_check_age(a, r, take_fd(&fd));
-	else
+	if (rc < 0)
 		fprintf(a->out, "# the source cannot be read: %s\n",
-			fd == -EINVAL ? "it is not a regular file"
-				      : err_name(fd < 0 ? -fd : ENOMEM));
+			rc == -EINVAL ? "it is not a regular file" : err_name(-rc));
+	else if (annotation_is_newer(&t, r))
+		fprintf(a->out,
+			"# the source was changed after the recording: lines may be others\n");
 	fprintf(a->out, "#\n#  share  %10s    line  source\n", report_unit(r));
 	if (a->ncodes)
 		annotate_write_columns(a);
-	if (in)
-		last = annotate_write_source(a, f, in);
-	annotate_write_lines(a, f, last);
-}
-
-static int annotate_compare_files(const void *a, const void *b)
-{
-	const struct annotated_file *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return strcmp(x->path, y->path);
+	if (rc == 0)
+		annotate_write_source(a, &t);
+	annotate_write_lines(a, f, t.line);
+	annotation_close(&t);
 }
 
 /* Whether there are instructions of no line that is shown. */
-static bool annotate_has_loose(const struct annotation *a)
+static bool annotate_has_loose(const struct annotate *a)
 {
 	for (uint32_t k = 0; k < a->ncodes; k++)
 		for (uint32_t i = 0; i < a->codes[k].n; i++)
@@ -460,64 +286,58 @@ static bool annotate_has_loose(const struct annotation *a)
 }
 
 /* Writes the instructions that stand under no line of the source. */
-static void annotate_write_loose(const struct annotation *a)
+static void annotate_write_loose(const struct annotate *a)
 {
 	if (!annotate_has_loose(a))
 		return;
 	fprintf(a->out, "#\n# %s\n#\n",
-		a->n ? "instructions of none of these lines"
-		     : "no source lines: compile the program with -g, or install its debug file");
+		a->of.n ? "instructions of none of these lines"
+			: "no source lines: compile the program with -g, or install its debug "
+			  "file");
 	annotate_write_columns(a);
 	annotate_write_code(a, CODE_NO_LINE, 0);
 }
 
-static void annotate_write_all(struct annotation *a, const struct recording *r)
+static void annotate_write_all(struct annotate *a, const struct recording *r)
 {
 	report_write_head(r, a->out);
 	fprintf(a->out, "#\n# %.2f%% of all %s are in %s and in what is inlined there\n",
-		100.0 * (double)a->weight / a->all, report_unit(r), a->function);
-	if (a->unknown && a->n)
+		100.0 * (double)a->of.weight / a->all, report_unit(r), a->of.function);
+	if (a->of.unknown && a->of.n)
 		fprintf(a->out, "# %.2f%% are at addresses without a line\n",
-			100.0 * (double)a->unknown / a->all);
+			100.0 * (double)a->of.unknown / a->all);
 	if (a->code_why.no)
 		fprintf(a->out, "# instructions are not shown: %s\n", a->code_why.text);
-	for (size_t i = 0; i < a->n; i++)
-		annotate_write_file(a, r, &a->files[i]);
+	for (size_t i = 0; i < a->of.n; i++)
+		annotate_write_file(a, r, &a->of.files[i]);
 	annotate_write_loose(a);
 }
 
-static void annotate_free(struct annotation *a)
+static void annotate_free(struct annotate *a)
 {
-	for (size_t i = 0; i < a->n; i++) {
-		free(a->files[i].path);
-		free(a->files[i].lines);
-	}
 	for (uint32_t i = 0; i < a->ncodes; i++)
 		code_free(&a->codes[i]);
 	free(a->codes);
-	free(a->files);
+	annotation_free(&a->of);
 	free(a->self);
 }
 
-static int annotate_fill(struct annotation *a, const struct recording *r, struct err *e)
+static int annotate_fill(struct annotate *a, const struct recording *r, struct err *e)
 {
-	for (uint32_t i = 0; i < r->nlocations; i++)
-		if (a->self[i] && annotate_add(a, r->by_number[i], a->self[i]) < 0)
-			return err_set(e, ENOMEM, "no memory for the profile");
-	if (!a->weight)
+	if (annotation_fill(&a->of, r, a->self) < 0)
+		return err_set(e, ENOMEM, "no memory for the profile");
+	if (!a->of.weight)
 		return err_set(e, ENOENT,
 			"no sample is in a function '%s': pfm report --sort=function shows those "
 			"that have samples",
-			a->function);
-	if (a->n)
-		qsort(a->files, a->n, sizeof(*a->files), annotate_compare_files);
+			a->of.function);
 	if (a->want_code)
 		annotate_disassemble(a, r);
-	if (!a->n && !a->ncodes)
+	if (!a->of.n && !a->ncodes)
 		return err_set(e, ENOENT,
 			"%s has no source lines: compile its program with -g, or install its "
 			"debug file, and annotate again%s%s",
-			a->function, a->want_code ? "; its instructions are not shown: " : "",
+			a->of.function, a->want_code ? "; its instructions are not shown: " : "",
 			a->code_why.text);
 	return 0;
 }
@@ -534,8 +354,8 @@ static int annotate_here(void *of, struct err *e)
 {
 	const struct annotate_job *job = of;
 	const struct recording *r = job->r;
-	struct annotation a = {
-		.function = job->function,
+	struct annotate a = {
+		.of.function = job->function,
 		.want_code = job->want_code,
 		.demangle = r->names & RECORDING_DEMANGLE,
 		.all = r->weight ? (double)r->weight : 1,
@@ -546,7 +366,7 @@ static int annotate_here(void *of, struct err *e)
 
 	if (!a.self || !a.out)
 		return err_set(e, ENOMEM, "no memory for the profile");
-	rc = a.function ? 0 : annotate_choose(&a, r, e);
+	rc = a.of.function ? 0 : annotate_choose(&a, r, e);
 	if (rc == 0)
 		rc = annotate_fill(&a, r, e);
 	if (rc == 0)
