@@ -747,6 +747,83 @@ sampled() {
 	no_contexts
 }
 
+# whole FILE: it has a beginning, mappings, names and an end
+whole() {
+	for type in 1 4 11 13 7; do
+		python3 "$BATS_TEST_DIRNAME/records.py" "$1" $type 1
+	done
+	fails grep -q 'no end' <(pfm report "$1")
+}
+
+@test "pieces: the newest are kept, each a whole recording" {
+	serve_perf
+	in_two_phases
+	touch piece.7 piece.007 piece.8x piece other.9
+	record piece -F 500 --rotate=200ms,3 sh -c 'exec ./phases'
+	until_ok test -e piece.9
+	fails test -e piece.8.old
+	rm piece.8
+	echo mine >piece.8
+	: >two
+	until_ok test -e piece.13
+	: >three
+	finish 3
+	last=$(sed -nE 's/^pfm record: [0-9,]+ samples, the newest in piece.[0-9]+ to piece.([0-9]+): pfm report piece.[0-9]+$/\1/p' \
+		"$LOG.record")
+	rm piece.8x
+	[ "$(ls piece.[1-9]* | sort -V | tr '\n' ' ')" = \
+		"piece.7 piece.8 piece.$((last - 2)) piece.$((last - 1)) piece.$last " ]
+	[ "$(cat piece.8)" = mine ]
+	for n in $((last - 2)) $((last - 1)); do
+		whole piece.$n
+		# The program was executed, and its first thread named, in the first piece.
+		pfm report piece.$n --sort=command,function >flat
+		grep -q '% .* phases  *b$' flat
+		[ "$(sampled piece.$n)" -ge 200 ]
+	done
+	no_contexts
+}
+
+@test "pieces of a size, and what they cannot be" {
+	serve_perf
+	for args in 1 10K 64 5s,1 5s,x 50ms 100m,20000 M; do
+		run -125 pfm record --rotate=$args true
+		[[ $output == *"--rotate $args"* ]]
+	done
+	run -125 pfm record --rotate=1M -o - true
+	[[ $output == *"-o FILE"* ]]
+	in_two_phases
+	record size -F 4000 --rotate=64K,2 ./phases
+	until_ok test -e size.4
+	: >two
+	: >three
+	finish 3
+	[[ $(cat "$LOG.record") =~ the\ newest\ in\ size.([0-9]+)\ to\ size.([0-9]+): ]]
+	[ "${BASH_REMATCH[1]}" = $((BASH_REMATCH[2] - 1)) ]
+	[ "$(ls size.* | wc -l)" = 2 ]
+	whole "size.${BASH_REMATCH[1]}"
+	[ "$(stat -c %s "size.${BASH_REMATCH[1]}")" -ge 65536 ]
+	run -0 --separate-stderr pfm record -e page-faults -c 1 --rotate=1G -o one true
+	[[ $stderr == *" samples in one.1: pfm report one.1" ]]
+	until_ok no_contexts
+}
+
+@test "pieces on a full disk: those before stay whole" {
+	serve_perf
+	mkdir small
+	mount -t tmpfs -o size=500k none small
+	record small/piece -F 4000 --rotate=64K,100 sh -c "$WAITS"
+	goes_on 125
+	grep -q 'small/piece.*ENOSPC' "$LOG.record"
+	whole small/piece.1
+	whole small/piece.2
+	for piece in small/piece.*; do
+		pfm report --sort=command "$piece" | grep -q '% .* sh$'
+	done
+	umount small
+	until_ok no_contexts
+}
+
 @test "wrong usage and what does not exist" {
 	serve_perf
 	for args in "" "-F 0 true" "-F 1 -c 1 true" "-c 0 true" "-p 1 -a" "-e nonsense true" \

@@ -1096,6 +1096,46 @@ TEST(full_buffer_of_ended_context)
 	end();
 }
 
+/* Another file begins with what is known of the processes that have not ended. A number that had
+ * been used before begins there with its present process. */
+TEST(renewed)
+{
+	static const struct data_exit ends[] = {{.pid = 10, .tid = 10}, {.pid = 11, .tid = 11}};
+	struct data_map m = {.addr = 0x1000, .len = 0x1000, .pid = 1 << 30};
+	struct data_comm c = {.pid = 1 << 30, .tid = 1 << 30};
+	struct track t;
+
+	begin();
+	assert_int_equal(track_init(&t, &w, &e), 0);
+	assert_int_equal(track_comm(&t, &c, "younger", &e), 0);
+	assert_int_equal(track_exit(&t, &(struct data_exit){.pid = c.pid, .tid = c.tid}, &e), 0);
+	assert_int_equal(track_comm(&t, &c, "other", &e), 0);
+	assert_int_equal(track_comm(&t, &c, "prog", &e), 0);
+	assert_int_equal(track_map(&t, &m, "/nowhere/prog", &e), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		m.pid = c.pid = c.tid = ends[i].pid;
+		assert_int_equal(track_comm(&t, &c, "over", &e), 0);
+		assert_int_equal(track_map(&t, &m, "/nowhere/over", &e), 0);
+		assert_int_equal(track_exit(&t, &ends[i], &e), 0);
+	}
+	end();
+	begin();
+	assert_int_equal(track_renew(&t, &e), 0);
+	assert_int_equal(t.image.processes.n, 1);
+	assert_int_equal(image_life(&t.image, 1 << 30), 0);
+	track_free(&t);
+	sample(2, 1 << 30, 0x1100, 1);
+	sample(3, 10, 0x9100, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_int_equal(r.nsamples, 2);
+	assert_string_equal(recording_thread(&r, &r.samples[0])->comm, "prog");
+	assert_int_equal(recording_thread(&r, &r.samples[0])->life, 0);
+	assert_string_equal(recording_first(&r, &r.samples[0])->object->path, "/nowhere/prog");
+	assert_null(recording_thread(&r, &r.samples[1])->comm);
+	recording_close(&r);
+}
+
 static const struct sampling with_rate = {
 	.events = {{.pmd = 0, .period = 1000, .hz = 100}}, .n = 1};
 

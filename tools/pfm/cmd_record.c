@@ -19,6 +19,7 @@
 #include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/machine.h"
+#include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/samples/recorder.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/stat/launch.h"
@@ -35,6 +36,8 @@ enum {
 	RECORD_HZ_MAX = 100000,
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
+	RECORD_PIECE_MIN = 65536, /* bytes */
+	RECORD_PIECE_MIN_NS = 100000000,
 	RECORD_STACKS = 4, /* buffers are this many times larger for stacks */
 };
 
@@ -61,13 +64,14 @@ struct record_options {
 	const char *file;
 	uint64_t delay_ns;
 	uint64_t duration_ns; /* 0: without limit */
+	struct pieces pieces; /* keep is 0: the recording is one file */
 	bool stacks;
 	bool no_symbols;
 	char **command; /* NULL: none */
 };
 
 /* Options without a letter. */
-enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_DURATION, RECORD_NO_SYMBOLS };
+enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_DURATION, RECORD_NO_SYMBOLS, RECORD_ROTATE };
 
 #define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
 
@@ -90,6 +94,10 @@ static const struct option_row record_options_rows[] = {
 		"sample for that time, like 500ms, 10s or 2m; the command then goes on", 0},
 	{RECORD_NO_SYMBOLS, "no-symbols", NULL,
 		"store addresses without names: pfm report then finds the names, here", 0},
+	{RECORD_ROTATE, "rotate", "LIMIT[,KEEP]",
+		"record in pieces FILE.1, FILE.2, ... of that size or time, like 100M or 10s, and "
+		"keep the newest 10, or KEEP",
+		0},
 	PLACE_OPTIONS,
 
 	/* perf record */
@@ -115,18 +123,18 @@ static const struct option_row record_options_rows[] = {
 	{OPTION_LONG, "filter", "FILTER", "filters are for tracepoints, which perf record has",
 		OPTION_FOREIGN},
 	{'k', "clockid", "CLOCK", "times are those of CLOCK_MONOTONIC", OPTION_FOREIGN},
-	{OPTION_LONG, "max-size", "SIZE", "-F or -c choose how many samples there are",
-		OPTION_FOREIGN},
+	{OPTION_LONG, "max-size", "SIZE",
+		"--rotate=SIZE,KEEP bounds the size, and keeps the newest", OPTION_FOREIGN},
 	{OPTION_LONG, "mmap-pages", "PAGES", "the daemon chooses the size of its buffers",
 		OPTION_FOREIGN},
-	{OPTION_LONG, "overwrite", NULL, "--delay and --duration choose what is recorded",
+	{OPTION_LONG, "overwrite", NULL, "is it --rotate=TIME, which keeps the newest pieces?",
 		OPTION_FOREIGN},
 	{'r', "realtime", "PRIORITY", "the daemon polls as it is set by its owner: perfmonfs(8)",
 		OPTION_FOREIGN},
 	{'R', "raw-samples", NULL, "raw samples are those of tracepoints, which perf record has",
 		OPTION_FOREIGN},
-	{OPTION_LONG, "switch-output", NULL, "record in turns, with a FILE each by -o",
-		OPTION_FOREIGN},
+	{OPTION_LONG, "switch-max-files", "N", "is it --rotate=LIMIT,N?", OPTION_FOREIGN},
+	{OPTION_LONG, "switch-output", NULL, "is it --rotate?", OPTION_FOREIGN},
 	{'u', "uid", "USER", "give processes, as -p $(pgrep -d, -u USER)", OPTION_FOREIGN},
 	{OPTION_LONG, "timeout", "MS", "is it --duration?", OPTION_FOREIGN},
 	{OPTION_LONG, "user-callchains", NULL, "write :u behind the event, as in -e cycles:u",
@@ -220,6 +228,40 @@ static int record_set_duration(struct record_options *o, const char *text, struc
 				 text);
 }
 
+/* Parses a size like 500K, 100M or 2G. */
+static bool record_size(struct slice s, uint64_t *bytes)
+{
+	static const char units[] = "KMG";
+	const char *unit = s.n ? strchr(units, s.p[s.n - 1]) : NULL;
+	struct err ignored;
+
+	if (!unit || num_within((struct slice){s.p, s.n - 1}, 1, 1 << 20, bytes, &ignored) < 0)
+		return false;
+	*bytes <<= 10 * (unit - units + 1);
+	return *bytes >= RECORD_PIECE_MIN;
+}
+
+static int record_set_rotation(struct record_options *o, const char *text, struct err *e)
+{
+	struct slice keep = slice_of(text), limit = slice_cut(&keep, ',');
+	uint64_t n = PIECES_KEEP;
+
+	o->pieces.bytes = o->pieces.ns = 0;
+	if (!record_size(limit, &o->pieces.bytes) &&
+		(!duration_parse(limit, 0, &o->pieces.ns) || o->pieces.ns < RECORD_PIECE_MIN_NS))
+		return err_set(e, EINVAL,
+			"--rotate %.40s: give a size from 64K on or a time from 100ms on, like "
+			"100M or 10s; a number of pieces may follow, like 100M,20",
+			text);
+	if (keep.n && num_within(keep, PIECES_KEEP_MIN, PIECES_KEEP_MAX, &n, e) < 0)
+		return err_set(e, EINVAL,
+			"--rotate %.40s: between %d and %d pieces can be kept, with the one that "
+			"is being written",
+			text, PIECES_KEEP_MIN, PIECES_KEEP_MAX);
+	o->pieces.keep = (unsigned)n;
+	return 0;
+}
+
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
 	int rc = place_options_set(&o->where, opt, optarg, e);
@@ -248,6 +290,8 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 	case RECORD_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
+	case RECORD_ROTATE:
+		return record_set_rotation(o, optarg, e);
 	default:
 		o->stacks = true;
 		return 0;
@@ -263,6 +307,8 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 		if (opt < 0 || record_option(o, opt, e) < 0)
 			return -e->no;
 	o->command = optind < argc ? argv + optind : NULL;
+	if (o->pieces.keep && strcmp(o->file, "-") == 0)
+		return err_set(e, EINVAL, "--rotate makes several files: name them with -o FILE");
 	return place_options_check(&o->where, o->command, e);
 }
 
@@ -458,23 +504,26 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 		plan->tick_ns);
 	if (plan->sampling.stacks)
 		text_printf(info, "call_graph frame pointers\n");
-	if (o->delay_ns)
-		text_printf(info, "delay_ns %" PRIu64 "\n", o->delay_ns);
 	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
 	record_add_line(info, "host", "/proc/sys/kernel/hostname");
 	record_add_line(info, "boot_id", "/proc/sys/kernel/random/boot_id");
 }
 
 static int record_create(struct recorder *r, const struct record_plan *plan,
-	const struct record_options *o, const struct tree *t, struct err *e)
+	struct record_options *o, const struct tree *t, struct err *e)
 {
+	const char *path = o->pieces.keep ? o->pieces.path : o->file;
 	TEXT_CLEANUP struct text info = {0};
 
 	record_describe(&info, plan, o, t);
 	if (!text_ok(&info))
 		return err_set(e, ENOMEM, "no memory");
-	if (recorder_open(r, o->file, &plan->sampling, info.p, e) < 0)
+	if (o->pieces.keep && pieces_begin(&o->pieces, o->file, e) < 0)
 		return -e->no;
+	if (recorder_open(r, path, &plan->sampling, info.p, e) < 0)
+		return -e->no;
+	r->pieces = o->pieces.keep ? &o->pieces : NULL;
+	r->no_names = o->no_symbols;
 	r->delay_ns = o->delay_ns;
 	r->duration_ns = o->duration_ns;
 	for (unsigned i = 0; i < plan->sampling.n; i++)
@@ -533,15 +582,6 @@ static int record_go(
 	return end;
 }
 
-/* A recording without names is still a recording. */
-static void record_find_names(struct recorder *r)
-{
-	struct err e = {0};
-
-	if (recorder_find_names(r, &e) < 0)
-		fprintf(stderr, "pfm record: addresses without names: %s\n", e.text);
-}
-
 /* The exit status. After a signal, the command may end in its own way. */
 static int record_status(struct launch *l, int end, const struct signals *signals)
 {
@@ -568,13 +608,30 @@ static int record_failed(struct launch *l, const struct signals *signals, struct
 	return l->pid && launch_exit_status(l) ? launch_exit_status(l) : PFM_EXIT_LOST;
 }
 
-/* Tells the user about missing samples and, unless the recording goes to standard output, what was
- * recorded and what to type next. */
-static void record_tell(const struct recorder *r, const struct record_options *o, bool goes_on)
+/* Tells how many samples there are, and what to type next. */
+static void record_tell_samples(
+	const struct recorder *r, const struct record_options *o, bool goes_on)
 {
-	const bool named = strcmp(o->file, record_file) != 0;
+	const struct pieces *p = r->pieces;
+	const char *file = p ? p->path : o->file, *tree = o->stacks ? " --tree" : "";
+	const bool named = strcmp(file, record_file) != 0;
 	char samples[DIGITS_ROOM];
 
+	fprintf(stderr, "pfm record: %s sample%s", digits_grouped(samples, r->track.samples),
+		r->track.samples == 1 ? "" : "s");
+	if (p && pieces_oldest(p) < p->number)
+		fprintf(stderr, ", the newest in %s.%" PRIu64 " to %s", o->file, pieces_oldest(p),
+			file);
+	else
+		fprintf(stderr, " in %s", file);
+	fprintf(stderr, ": pfm report%s%s%s%s\n", tree, named ? " " : "", named ? file : "",
+		goes_on ? "; the command goes on" : "");
+}
+
+/* Tells the user about missing samples and, unless the recording goes to standard output, what was
+ * recorded. */
+static void record_tell(const struct recorder *r, const struct record_options *o, bool goes_on)
+{
 	if (r->track.losses)
 		fprintf(stderr, "pfm record: samples are missing: pfm report says why\n");
 	if (strcmp(o->file, "-") == 0)
@@ -588,13 +645,10 @@ static void record_tell(const struct recorder *r, const struct record_options *o
 			"pfm record: no samples: less than a period was counted: give a shorter "
 			"one, by -F or -c\n");
 	else
-		fprintf(stderr, "pfm record: %s sample%s in %s: pfm report%s%s%s%s\n",
-			digits_grouped(samples, r->track.samples), r->track.samples == 1 ? "" : "s",
-			o->file, o->stacks ? " --tree" : "", named ? " " : "", named ? o->file : "",
-			goes_on ? "; the command goes on" : "");
+		record_tell_samples(r, o, goes_on);
 }
 
-static int record_in(const struct record_options *o, const struct tree *t, struct launch *l,
+static int record_in(struct record_options *o, const struct tree *t, struct launch *l,
 	const struct signals *signals, struct err *e)
 {
 	struct record_plan plan = {.tick_ns = 0};
@@ -611,8 +665,6 @@ static int record_in(const struct record_options *o, const struct tree *t, struc
 	started = end == 0;
 	if (started)
 		end = record_go(&r, l, signals, e);
-	if (end > 0 && !o->no_symbols)
-		record_find_names(&r);
 	if (recorder_close(&r, end > 0, &closing) < 0 && end > 0) {
 		*e = closing;
 		end = -closing.no;
@@ -656,6 +708,7 @@ static int record_run(int argc, char **argv, struct err *e)
 	launch_end(&l);
 	tree_close(&t);
 	signals_close(&signals);
+	pieces_free(&o.pieces);
 	return rc;
 }
 

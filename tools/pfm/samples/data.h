@@ -232,6 +232,8 @@ int data_create_in(struct data_writer *w, int fd, struct err *e);
 /* Appends a record: @n bytes of @fixed, then @text with its NUL. Both may be NULL. */
 int data_put(struct data_writer *w, enum data_type type, const void *fixed, size_t n,
 	const char *text, struct err *e);
+/* Appends @n bytes of records. */
+int data_put_records(struct data_writer *w, const char *records, size_t n, struct err *e);
 /* Appends the records of the file @fd, which begins with a head. */
 int data_copy(struct data_writer *w, int fd, struct err *e);
 /* Writes the buffer. After a failure, the file ends with the last whole record. */

@@ -171,6 +171,19 @@ int data_put(struct data_writer *w, enum data_type type, const void *fixed, size
 	return 0;
 }
 
+int data_put_records(struct data_writer *w, const char *records, size_t n, struct err *e)
+{
+	struct data_rec rec;
+
+	for (size_t at = 0; at < n; at += rec.size) {
+		memcpy(&rec, records + at, sizeof(rec));
+		if (data_put(w, (enum data_type)rec.type, records + at + sizeof(rec),
+			    rec.size - sizeof(rec), NULL, e) < 0)
+			return -e->no;
+	}
+	return 0;
+}
+
 int data_copy(struct data_writer *w, int fd, struct err *e)
 {
 	struct data_file f = {.at = sizeof(struct data_head)};

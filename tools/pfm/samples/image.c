@@ -255,6 +255,23 @@ void image_live(struct image *im, uint32_t pid, uint32_t tid)
 		image_exec(im, pid);
 }
 
+bool image_has_exited(const struct image *im, uint32_t tid)
+{
+	const struct image_thread *t = image_thread(im, tid);
+
+	return t && t->exited;
+}
+
+unsigned image_open_files(const struct image *im)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < im->objects.nbuckets; i++)
+		for (struct hash_node *node = im->objects.bucket[i]; node; node = node->next)
+			n += container_of(node, struct object, node)->fd >= 0;
+	return n;
+}
+
 unsigned image_life(const struct image *im, uint32_t tid)
 {
 	const struct image_thread *t = image_thread(im, tid);

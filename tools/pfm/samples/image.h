@@ -90,6 +90,10 @@ int image_exit(struct image *im, uint32_t tid);
 /* Call it when thread @tid of process @pid is alive. If a thread with that number has ended, this
  * is another one; of a new process, the mappings are not known yet. */
 void image_live(struct image *im, uint32_t pid, uint32_t tid);
+/* Whether the thread with that number has ended, and no other one has been seen. */
+bool image_has_exited(const struct image *im, uint32_t tid);
+/* The number of objects whose file is open. */
+unsigned image_open_files(const struct image *im);
 /* How many threads have had this number before the present one. */
 unsigned image_life(const struct image *im, uint32_t tid);
 /* The name of the thread or of its process; NULL: not known. */

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -142,19 +144,28 @@ static int recorder_set_alarm(struct recorder *r, uint64_t ns, struct err *e)
 		       : 0;
 }
 
+/* Records the time at which sampling begins in this file. */
+static int recorder_put_start(struct recorder *r, uint64_t now, struct err *e)
+{
+	char info[160], delay[48] = "";
+
+	if (r->delay_ns && now == r->begun_ns)
+		snprintf(delay, sizeof(delay), "delay_ns %" PRIu64 "\n", r->delay_ns);
+	snprintf(info, sizeof(info), "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n%s", now,
+		nsec_now(CLOCK_REALTIME), delay);
+	r->file_ns = now;
+	return data_put(&r->out, DATA_INFO, NULL, 0, info, e);
+}
+
 /* Begins to sample. A context that is loaded but not started reports no mappings, so those of the
  * delay are read here. */
 static int recorder_begin(struct recorder *r, struct err *e)
 {
-	char info[128];
-
 	for (unsigned i = 0; i < r->nroots; i++)
 		if (recorder_add_mappings(r, r->roots[i], e) < 0)
 			return -e->no;
 	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
-	snprintf(info, sizeof(info), "start_ns %" PRIu64 "\nstart_realtime_ns %" PRIu64 "\n",
-		r->begun_ns, nsec_now(CLOCK_REALTIME));
-	if (data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0)
+	if (recorder_put_start(r, r->begun_ns, e) < 0)
 		return -e->no;
 	for (unsigned i = 0; i < r->nroots; i++)
 		if (recorder_start_root(r, r->roots[i], e) < 0)
@@ -162,9 +173,24 @@ static int recorder_begin(struct recorder *r, struct err *e)
 	return r->duration_ns ? recorder_set_alarm(r, r->duration_ns, e) : 0;
 }
 
+/* Creates the file. What has been put so far is the head of each piece. */
+static int recorder_create(struct recorder *r, struct err *e)
+{
+	if (r->pieces)
+		text_append(&r->head, r->out.buf + sizeof(struct data_head),
+			r->out.n - sizeof(struct data_head));
+	if (!text_ok(&r->head))
+		return err_set(e, ENOMEM, "no memory");
+	if (data_flush(&r->out, e) < 0)
+		return -e->no;
+	if (r->pieces)
+		pieces_created(r->pieces, r->out.fd);
+	return 0;
+}
+
 int recorder_start(struct recorder *r, struct err *e)
 {
-	if (data_flush(&r->out, e) < 0)
+	if (recorder_create(r, e) < 0)
 		return -e->no;
 	return r->delay_ns ? recorder_set_alarm(r, r->delay_ns, e) : recorder_begin(r, e);
 }
@@ -219,11 +245,15 @@ static int recorder_find_children(struct recorder *r, struct recorder_root *root
 	return rc;
 }
 
-/* Removes an ended child, which would use up the user's contexts and buffers. */
-static void recorder_remove_child(struct recorder_root *root, struct recorder_child *c)
+/* Removes an ended child, which would use up the user's contexts and buffers. Its messages are not
+ * polled any more: closing them is not sufficient while the process that completes a piece has the
+ * descriptor. */
+static void recorder_remove_child(
+	struct recorder *r, struct recorder_root *root, struct recorder_child *c)
 {
 	char path[SOURCE_NAME + 16];
 
+	(void)epoll_ctl(r->epoll, EPOLL_CTL_DEL, c->source.msg, NULL);
 	snprintf(path, sizeof(path), "children/%s", c->source.name);
 	source_close(&c->source);
 	if (root->source.dir >= 0)
@@ -253,12 +283,13 @@ static int recorder_take_children(struct recorder *r, struct recorder_root *root
 			if (recorder_take(r, &c->source, e) < 0)
 				return -e->no;
 			if (c->source.ended)
-				recorder_remove_child(root, c);
+				recorder_remove_child(r, root, c);
 		}
 	return 0;
 }
 
-static int recorder_round(struct recorder *r, struct err *e)
+/* Takes what is in all buffers. */
+static int recorder_take_all(struct recorder *r, struct err *e)
 {
 	track_round(&r->track);
 	for (unsigned i = 0; i < r->nroots; i++) {
@@ -271,6 +302,85 @@ static int recorder_round(struct recorder *r, struct err *e)
 			return -e->no;
 	}
 	return data_flush(&r->out, e);
+}
+
+static int recorder_find_names(struct recorder *r, struct err *e)
+{
+	struct data_file written;
+	struct err why = {0};
+
+	if (data_flush(&r->out, e) < 0 || data_reread(&r->out, &written, e) < 0)
+		return -e->no;
+	if (find_names_into(&written, &r->track.image, &r->out, &why) == 0)
+		return 0;
+	if (track_loss(&r->track, DATA_LOST_NAMES, 1, 0, why.text, e) == 0)
+		*e = why;
+	return -e->no;
+}
+
+/* Completes a file. A recording without names is still a recording. */
+static int recorder_complete(struct recorder *r, struct err *e)
+{
+	const struct data_end end = {r->stopped_ns};
+	struct err why = {0};
+
+	if (!r->no_names && recorder_find_names(r, &why) < 0)
+		fprintf(stderr, "pfm record: addresses without names: %s\n", why.text);
+	return data_put(&r->out, DATA_END, &end, sizeof(end), NULL, e);
+}
+
+/* Completes a piece, in a process of its own, which Ctrl-C in the terminal does not end. Returns
+ * the exit status. */
+static int recorder_complete_piece(struct recorder *r)
+{
+	struct err e = {0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	if (recorder_complete(r, &e) < 0)
+		return e.no;
+	return data_close(&r->out, &e) < 0 ? e.no : 0;
+}
+
+/* Begins the next piece, with what is known of the processes. */
+static int recorder_begin_piece(struct recorder *r, struct err *e)
+{
+	if (pieces_next(r->pieces, e) < 0 || data_create(&r->out, r->pieces->path, e) < 0 ||
+		data_put_records(&r->out, r->head.p, r->head.n, e) < 0 ||
+		recorder_put_start(r, r->stopped_ns, e) < 0 || track_renew(&r->track, e) < 0 ||
+		data_flush(&r->out, e) < 0)
+		return -e->no;
+	pieces_created(r->pieces, r->out.fd);
+	return 0;
+}
+
+/* Ends the present piece if it is large or old enough, and the names of the previous one are
+ * stored. */
+static int recorder_rotate(struct recorder *r, struct err *e)
+{
+	struct pieces *p = r->pieces;
+	uint64_t now = nsec_now(CLOCK_MONOTONIC);
+	int rc = pieces_completed(p, false, e);
+
+	if (rc <= 0 || !r->begun_ns ||
+		!((p->bytes && r->out.written >= p->bytes) || (p->ns && now - r->file_ns >= p->ns)))
+		return rc < 0 ? rc : 0;
+	r->stopped_ns = now;
+	p->finisher = fork();
+	if (p->finisher < 0) {
+		p->finisher = 0;
+		return err_set(e, errno, "no process to complete a piece: %s", err_name(errno));
+	}
+	if (p->finisher == 0)
+		_exit(recorder_complete_piece(r));
+	return data_close(&r->out, e) < 0 ? -e->no : recorder_begin_piece(r, e);
+}
+
+static int recorder_round(struct recorder *r, struct err *e)
+{
+	if (recorder_take_all(r, e) < 0)
+		return -e->no;
+	return r->pieces && !r->stopping ? recorder_rotate(r, e) : 0;
 }
 
 static void recorder_show_progress(struct recorder *r)
@@ -380,26 +490,13 @@ int recorder_stop(struct recorder *r, struct err *e)
 	return recorder_note_failures(r, e);
 }
 
-int recorder_find_names(struct recorder *r, struct err *e)
-{
-	struct data_file written;
-	struct err why = {0};
-
-	if (data_flush(&r->out, e) < 0 || data_reread(&r->out, &written, e) < 0)
-		return -e->no;
-	if (find_names_into(&written, &r->track.image, &r->out, &why) == 0)
-		return 0;
-	if (track_loss(&r->track, DATA_LOST_NAMES, 1, 0, why.text, e) == 0)
-		*e = why;
-	return -e->no;
-}
-
-static void recorder_free_root(struct recorder_root *root)
+static void recorder_free_root(struct recorder *r, struct recorder_root *root)
 {
 	for (size_t i = 0; i < root->children.nbuckets; i++)
 		while (root->children.bucket[i])
-			recorder_remove_child(root, container_of(root->children.bucket[i],
-							    struct recorder_child, node));
+			recorder_remove_child(r, root,
+				container_of(
+					root->children.bucket[i], struct recorder_child, node));
 	hash_free(&root->children);
 	source_close(&root->source);
 	ctx_close(&root->ctx);
@@ -408,12 +505,15 @@ static void recorder_free_root(struct recorder_root *root)
 
 int recorder_close(struct recorder *r, bool ended, struct err *e)
 {
-	struct data_end end = {r->stopped_ns};
-	struct err put = {0};
-	int rc;
+	int rc = 0;
 
+	if (ended && r->pieces && pieces_completed(r->pieces, true, e) < 0)
+		rc = -e->no;
+	/* If that fails, closing the file fails for the same reason. */
+	if (ended)
+		(void)recorder_complete(r, &(struct err){0});
 	for (unsigned i = 0; i < r->nroots; i++)
-		recorder_free_root(r->roots[i]);
+		recorder_free_root(r, r->roots[i]);
 	free(r->roots);
 	track_free(&r->track);
 	if (r->timer >= 0)
@@ -422,8 +522,6 @@ int recorder_close(struct recorder *r, bool ended, struct err *e)
 		close(r->alarm);
 	if (r->epoll >= 0)
 		close(r->epoll);
-	if (ended)
-		(void)data_put(&r->out, DATA_END, &end, sizeof(end), NULL, &put);
-	rc = data_close(&r->out, e);
-	return rc;
+	text_free(&r->head);
+	return data_close(&r->out, rc < 0 ? &(struct err){0} : e) < 0 && rc == 0 ? -e->no : rc;
 }

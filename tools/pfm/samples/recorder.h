@@ -7,7 +7,9 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "tools/pfm/samples/data.h"
+#include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/samples/source.h"
 #include "tools/pfm/samples/track.h"
 #include "tools/pfm/tree/ctx.h"
@@ -32,12 +34,16 @@ struct recorder {
 	struct recorder_root **roots;
 	unsigned nroots;
 	bool stopping;
-	bool progress;        /* show progress while recording */
-	uint64_t delay_ns;    /* from recorder_start() until sampling begins; 0: none */
-	uint64_t duration_ns; /* of sampling; 0: there is no limit */
-	uint64_t begun_ns;    /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
-	uint64_t stopped_ns;  /* when it ended; 0: not yet */
-	uint64_t shown_ns;    /* when progress was last shown */
+	bool progress;         /* show progress while recording */
+	uint64_t delay_ns;     /* from recorder_start() until sampling begins; 0: none */
+	uint64_t duration_ns;  /* of sampling; 0: there is no limit */
+	struct pieces *pieces; /* NULL: the recording is one file */
+	bool no_names;         /* store addresses without names */
+	uint64_t begun_ns;     /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
+	uint64_t file_ns;      /* when that of the present file began */
+	uint64_t stopped_ns;   /* when it ended; 0: not yet */
+	uint64_t shown_ns;     /* when progress was last shown */
+	struct text head;      /* the records with which each piece begins */
 	int epoll;
 	int timer;
 	int alarm; /* a timer for the end of the delay, then for that of the duration */
@@ -70,10 +76,8 @@ int recorder_start(struct recorder *r, struct err *e);
 int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
 /* Stops, and records what is left. */
 int recorder_stop(struct recorder *r, struct err *e);
-/* Finds the names of the sampled code, and records them. */
-int recorder_find_names(struct recorder *r, struct err *e);
-/* Removes the contexts and closes the file, even after a failure. @ended: marks the end of the
- * recording. */
+/* Removes the contexts and closes the file, even after a failure. @ended: stores the names of the
+ * sampled code, and marks the end of the recording. */
 int recorder_close(struct recorder *r, bool ended, struct err *e);
 
 #endif

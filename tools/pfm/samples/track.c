@@ -19,19 +19,65 @@
 /* Contexts need descriptors, too. */
 enum { TRACK_FILES_MAX = 4096 };
 
-int track_init(struct track *t, struct data_writer *out, struct err *e)
+/* The name of a thread. */
+struct track_name {
+	struct hash_node node;
+	uint32_t pid;
+	char name[];
+};
+
+static void track_forget(struct track *t, struct hash_node *node)
+{
+	hash_remove(&t->names, node);
+	free(container_of(node, struct track_name, node));
+}
+
+static void track_forget_name(struct track *t, uint32_t tid)
+{
+	struct hash_node *node = hash_find(&t->names, tid);
+
+	if (node)
+		track_forget(t, node);
+}
+
+static int track_keep_name(struct track *t, const struct data_comm *c, const char *name)
+{
+	struct track_name *new = malloc(sizeof(*new) + strlen(name) + 1);
+
+	track_forget_name(t, c->tid);
+	if (!new)
+		return -ENOMEM;
+	new->pid = c->pid;
+	strcpy(new->name, name);
+	hash_add(&t->names, &new->node, c->tid);
+	return 0;
+}
+
+static unsigned track_most_files(void)
 {
 	struct rlimit limit;
 
-	*t = (struct track){.out = out, .round = 1};
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		t->files = (unsigned)(limit.rlim_cur < TRACK_FILES_MAX * 4 ? limit.rlim_cur / 4
-									   : TRACK_FILES_MAX);
-	return image_init(&t->image) < 0 ? err_set(e, ENOMEM, "no memory") : 0;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	return (unsigned)(limit.rlim_cur < TRACK_FILES_MAX * 4 ? limit.rlim_cur / 4
+							       : TRACK_FILES_MAX);
+}
+
+int track_init(struct track *t, struct data_writer *out, struct err *e)
+{
+	*t = (struct track){.out = out, .round = 1, .files = track_most_files()};
+	if (image_init(&t->image) == 0 && hash_init(&t->names) == 0)
+		return 0;
+	track_free(t);
+	return err_set(e, ENOMEM, "no memory");
 }
 
 void track_free(struct track *t)
 {
+	for (size_t i = 0; i < t->names.nbuckets; i++)
+		while (t->names.bucket[i])
+			track_forget(t, t->names.bucket[i]);
+	hash_free(&t->names);
 	image_free(&t->image);
 }
 
@@ -136,11 +182,14 @@ int track_comm(struct track *t, const struct data_comm *c, const char *name, str
 	image_live(&t->image, c->pid, c->tid);
 	if (c->exec)
 		image_exec(&t->image, c->pid);
+	if (track_keep_name(t, c, name) < 0)
+		return err_set(e, ENOMEM, "no memory for the name of thread %u", c->tid);
 	return data_put(t->out, DATA_COMM, c, offsetof(struct data_comm, name), name, e);
 }
 
 int track_exit(struct track *t, const struct data_exit *x, struct err *e)
 {
+	track_forget_name(t, x->tid);
 	if (image_exit(&t->image, x->tid) < 0)
 		return err_set(e, ENOMEM, "no memory for thread %u", x->tid);
 	return data_put(t->out, DATA_EXIT, x, sizeof(*x), NULL, e);
@@ -277,4 +326,82 @@ int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struc
 int track_sample(struct track *t, const struct data_sample *s, struct err *e)
 {
 	return track_stack(t, s->pid, s->time, s->ip[0] >> 63 ? 0 : s->ip[0], e);
+}
+
+/* --- A new file */
+
+static void track_move_file(struct object *to, struct object *from)
+{
+	if (!to || !from || to->fd >= 0)
+		return;
+	to->fd = from->fd;
+	from->fd = -1;
+}
+
+static int track_renew_map(
+	struct track *t, uint32_t pid, const struct image_map *map, struct err *e)
+{
+	struct object *o = map->object;
+	struct data_map m = {
+		.addr = map->addr,
+		.len = map->len,
+		.pgoff = map->pgoff,
+		.pid = pid,
+		.id_size = o->id_size,
+	};
+
+	memcpy(m.id, o->id, sizeof(m.id));
+	if (image_add(&t->image, &m, o->path) < 0)
+		return err_set(e, ENOMEM, "no memory for the mappings of process %u", pid);
+	track_move_file(image_find_object(&t->image, o->path, o->id, o->id_size), o);
+	return data_put(t->out, DATA_MAP, &m, offsetof(struct data_map, name), o->path, e);
+}
+
+/* Among processes that had the number @pid, the present one becomes the first. */
+static int track_renew_process(struct track *t, const struct image *old, uint32_t pid,
+	const struct image_process *from, struct err *e)
+{
+	struct image_process *p = image_process(&t->image, pid);
+	int rc = p ? 0 : err_set(e, ENOMEM, "no memory for process %u", pid);
+
+	for (size_t i = 0; rc == 0 && i < from->n; i++)
+		rc = track_renew_map(t, pid, &from->maps[i], e);
+	if (rc < 0)
+		return rc;
+	p->read_at = from->read_at;
+	p->makes_code = from->makes_code;
+	if (p->makes_code)
+		track_move_file(image_made(&t->image, pid, 0),
+			image_find_made(old, pid, image_life(old, pid)));
+	return 0;
+}
+
+static int track_renew_names(struct track *t, struct err *e)
+{
+	for (size_t i = 0; i < t->names.nbuckets; i++)
+		for (struct hash_node *n = t->names.bucket[i]; n; n = n->next) {
+			const struct track_name *name = container_of(n, struct track_name, node);
+			const struct data_comm c = {.pid = name->pid, .tid = (uint32_t)n->key};
+
+			if (data_put(t->out, DATA_COMM, &c, offsetof(struct data_comm, name),
+				    name->name, e) < 0)
+				return -e->no;
+		}
+	return 0;
+}
+
+int track_renew(struct track *t, struct err *e)
+{
+	struct image old = t->image;
+	int rc = image_init(&t->image) < 0 ? err_set(e, ENOMEM, "no memory") : 0;
+
+	t->precise = 0;
+	for (size_t i = 0; i < old.processes.nbuckets; i++)
+		for (struct hash_node *n = old.processes.bucket[i]; rc == 0 && n; n = n->next)
+			if (!image_has_exited(&old, (uint32_t)n->key))
+				rc = track_renew_process(t, &old, (uint32_t)n->key,
+					container_of(n, struct image_process, node), e);
+	t->files = track_most_files() - image_open_files(&t->image);
+	image_free(&old);
+	return rc < 0 ? rc : track_renew_names(t, e);
 }

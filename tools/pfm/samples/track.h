@@ -12,6 +12,7 @@
 struct track {
 	struct data_writer *out;
 	struct image image; /* its objects have open files, as long as there are descriptors */
+	struct hash names;  /* of threads: struct track_name, by tid */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
 	uint64_t samples;   /* samples written */
 	bool losses;        /* something was lost */
@@ -23,6 +24,10 @@ struct track {
 /* Functions that return int return 0, or the errno of writing to @out. */
 int track_init(struct track *t, struct data_writer *out, struct err *e);
 void track_free(struct track *t);
+
+/* Records in an empty file what is known of the processes that have not ended, and forgets the
+ * others. */
+int track_renew(struct track *t, struct err *e);
 
 /* From this call on, the mappings of each process may be read once more. */
 void track_round(struct track *t);

@@ -172,3 +172,19 @@ int output_open(const char *path, const struct output_how *how, struct err *e)
 		fd = output_overwrite(dir, name);
 	return fd < 0 ? output_fail(path, -fd, e) : fd;
 }
+
+int output_remove(const char *path, dev_t device, ino_t inode)
+{
+	CLEANUP_CLOSE int dir = -1;
+	const char *name;
+	struct stat st;
+
+	dir = output_directory(path, &name);
+	if (dir < 0)
+		return dir;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (st.st_dev != device || st.st_ino != inode)
+		return -ESTALE;
+	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+}

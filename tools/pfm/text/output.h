@@ -20,11 +20,13 @@ struct output_how {
 };
 
 /*
- * Opens @path for writing. A new file replaces a regular one; where that cannot be, the caller's own
- * file is written instead. Any other kind of file is opened if
- * it belongs to the caller or root and no other user could have put it there, like /dev/stdout;
- * otherwise the new file replaces it, too. Returns the descriptor, or -errno with a sentence.
+ * Opens @path for writing. A new file replaces a regular one; where that cannot be, the caller's
+ * own file is written instead. Any other kind of file is opened if it belongs to the caller or root
+ * and no other user could have put it there, like /dev/stdout; otherwise the new file replaces it,
+ * too. Returns the descriptor, or -errno with a sentence.
  */
 int output_open(const char *path, const struct output_how *how, struct err *e);
+/* Removes the file that output_open() created as @path. -ESTALE: another one is there. */
+int output_remove(const char *path, dev_t device, ino_t inode);
 
 #endif
