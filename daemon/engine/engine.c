@@ -45,8 +45,25 @@ static int engine_op_work(void *arg, struct work *w, struct err *e)
 	return engine_work(arg, w, e);
 }
 
-static const struct task_registry_ops engine_ops = {engine_op_submit, engine_op_submit_requeued,
-	engine_op_resubmit_loads, engine_op_retire, engine_op_work};
+static bool engine_op_admit(void *arg, struct job *job)
+{
+	return submit_admit(arg, job);
+}
+
+static int engine_op_make_way(void *arg, struct job *job, struct err *e)
+{
+	return submit_make_way(arg, job, e);
+}
+
+static const struct task_registry_ops engine_ops = {
+	.submit = engine_op_submit,
+	.admit = engine_op_admit,
+	.make_way = engine_op_make_way,
+	.resubmit = engine_op_submit_requeued,
+	.resubmit_loads = engine_op_resubmit_loads,
+	.retire = engine_op_retire,
+	.work = engine_op_work,
+};
 
 int engine_new(struct backend *be, struct engine **out, struct err *e)
 {

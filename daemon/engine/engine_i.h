@@ -69,6 +69,9 @@ void engine_submit_waiting(struct engine *eng);
 
 /* Creates a worker for @cpu, which threads have given up, and makes it the owner of @ec. */
 int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, struct err *e);
+/* As task_registry_ops: may @job, a load on a thread, begin now; and give it the CPUs it needs. */
+bool submit_admit(struct engine *eng, struct job *job);
+int submit_make_way(struct engine *eng, struct job *job, struct err *e);
 /* Posts @job to its context's worker. */
 void engine_post(struct engine *eng, struct job *job);
 

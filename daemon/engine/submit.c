@@ -102,6 +102,12 @@ int engine_open_worker(struct engine *eng, struct engine_ctx *ec, unsigned cpu, 
 	return 0;
 }
 
+enum submitted {
+	SUBMITTED_ENDED,    /* job->rc is the outcome, which is yet to be answered */
+	SUBMITTED_POSTED,   /* to the owner of the context, or to a queue */
+	SUBMITTED_MAY_LOAD, /* a load on a thread */
+};
+
 static void submit_finish(struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
@@ -156,16 +162,12 @@ static bool submit_borrow(struct job *job)
 	return true;
 }
 
-/* Makes background contexts give way on CPUs where the thread may run. 1: the load has to wait for
- * that. */
-static int submit_yield_to_thread(struct engine *eng, struct job *job, struct err *e)
+int submit_make_way(struct engine *eng, struct job *job, struct err *e)
 {
 	const struct cpus *cpus = job->cmd.load.cpus;
 	struct engine_ctx *ec;
 	int rc = 0;
 
-	if (!task_load_takes_cpus(eng->task_registry, job))
-		return 0;
 	list_for_each_entry (ec, &eng->loaded, loaded_entry) {
 		if (!ec->background || (cpus && !cpus_has(cpus, worker_cpu(ec->worker))))
 			continue;
@@ -173,24 +175,8 @@ static int submit_yield_to_thread(struct engine *eng, struct job *job, struct er
 			return -e->no;
 		rc = 1;
 	}
-	return rc;
-}
-
-/* Loads a context on a thread. 1: the load waits. */
-static int submit_load_task(struct engine *eng, struct job *job, struct err *e)
-{
-	int rc;
-
-	if (eng->be->sim)
-		return err_set(e, EINVAL, "the sim backend counts no threads: write 'load cpu=N'");
-	rc = submit_yield_to_thread(eng, job, e);
-	if (rc > 0)
-		queue_put(&eng->waiting, &job->link);
 	if (rc)
-		return rc;
-	rc = task_load(eng->task_registry, job, e);
-	if (rc == 0)
-		job->ec->pid = job->pid;
+		queue_put(&eng->waiting, &job->link);
 	return rc;
 }
 
@@ -219,8 +205,8 @@ static int submit_check_grant(const struct engine *eng, const struct job *job, s
 		"the grant for CPU %u was revoked or has expired: see config/grants", cpu);
 }
 
-/* Loads a context on a CPU. True if the job is finished, false if it is under way. */
-static bool submit_load_cpu(struct engine *eng, struct job *job)
+/* Loads a context on a CPU. */
+static enum submitted submit_load_cpu(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec, *owner;
 	unsigned cpu = job->cmd.load.cpu;
@@ -232,46 +218,49 @@ static bool submit_load_cpu(struct engine *eng, struct job *job)
 	if (job->rc == 0 && owner)
 		job->rc = submit_yield(eng, owner, false, &job->err);
 	if (job->rc < 0)
-		return true;
+		return SUBMITTED_ENDED;
 	if (owner || !task_take_cpu(eng->task_registry, cpu, ec->uid)) {
 		queue_put(&eng->waiting, &job->link);
-		return false;
+		return SUBMITTED_POSTED;
 	}
 	job->rc = engine_open_worker(eng, ec, cpu, &job->err);
 	if (job->rc < 0)
-		return true;
+		return SUBMITTED_ENDED;
 	ec->pid = job->pid;
 	ec->rights = job->cmd.rights;
 	ec->background = ec->ctx.flags & CTX_BACKGROUND;
 	job->first_load = true;
 	engine_post(eng, job);
-	return false;
+	return SUBMITTED_POSTED;
 }
 
-/* Loads a context. True if the job is finished, false if it is under way. */
-static bool submit_load(struct engine *eng, struct job *job)
+static enum submitted submit_load(struct engine *eng, struct job *job)
 {
 	struct err *e = &job->err;
 
 	job->rc = core_load_check(&job->ec->ctx, &job->cmd, e);
 	if (job->rc < 0)
-		return true;
+		return SUBMITTED_ENDED;
 	if (eng->ending) {
 		job->rc = err_set(e, ENODEV, "the daemon is shutting down");
-		return true;
+		return SUBMITTED_ENDED;
 	}
 	/* The load also waits while ctxsw threads still restore registers, after the last context
 	 * on a thread was unloaded. */
 	if (submit_waits_for_cpu(eng, &job->cmd) ||
 		(!task_any(eng->task_registry) && !task_idle(eng->task_registry))) {
 		queue_put(&eng->waiting, &job->link);
-		return false;
+		return SUBMITTED_POSTED;
 	}
-	if (job->cmd.tid) {
-		job->rc = submit_load_task(eng, job, e);
-		return job->rc < 0;
+	if (!job->cmd.tid)
+		return submit_load_cpu(eng, job);
+	if (eng->be->sim) {
+		job->rc =
+			err_set(e, EINVAL, "the sim backend counts no threads: write 'load cpu=N'");
+		return SUBMITTED_ENDED;
 	}
-	return submit_load_cpu(eng, job);
+	job->ec->pid = job->pid;
+	return SUBMITTED_MAY_LOAD;
 }
 
 /* Takes a context that had yielded and is now unloaded out of eng->yielded. */
@@ -302,36 +291,51 @@ static void submit_note_grant(struct engine_ctx *ec, const struct rights_by_gran
 	ec->rights.by_grant.kernel = true;
 }
 
-void engine_submit(struct engine *eng, struct job *job)
+/* Submits a command in the state that the context has now. */
+static enum submitted submit_now(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
-	job->event.kind = EVENT_JOB;
-	submit_count(eng, job);
-	if (job->cmd.verb == CMD_DESTROY)
-		ec->destroying = true;
 	if (ec->worker || ec->yielded)
 		submit_note_grant(ec, &job->cmd.rights.by_grant);
 	if (ec->worker) {
 		if (!submit_borrow(job))
 			engine_post(eng, job);
-		return;
+		return SUBMITTED_POSTED;
 	}
 	if (ec->task) {
 		task_submit(eng->task_registry, job);
-		return;
+		return SUBMITTED_POSTED;
 	}
 	if (ec->destroying && job->cmd.verb != CMD_DESTROY) {
 		job->rc = err_set(&job->err, ENODEV, "the context is being removed");
-	} else if (job->cmd.verb == CMD_LOAD) {
-		if (!submit_load(eng, job))
-			return;
-	} else {
-		job->rc = exec_command(&eng->x, &ec->ctx, &job->cmd, &job->err);
-		submit_publish(ec);
-		submit_end_yield(eng, ec);
+		return SUBMITTED_ENDED;
 	}
-	submit_finish(job);
+	if (job->cmd.verb == CMD_LOAD)
+		return submit_load(eng, job);
+	job->rc = exec_command(&eng->x, &ec->ctx, &job->cmd, &job->err);
+	submit_publish(ec);
+	submit_end_yield(eng, ec);
+	return SUBMITTED_ENDED;
+}
+
+bool submit_admit(struct engine *eng, struct job *job)
+{
+	enum submitted s = submit_now(eng, job);
+
+	if (s == SUBMITTED_ENDED)
+		submit_finish(job);
+	return s == SUBMITTED_MAY_LOAD;
+}
+
+void engine_submit(struct engine *eng, struct job *job)
+{
+	job->event.kind = EVENT_JOB;
+	submit_count(eng, job);
+	if (job->cmd.verb == CMD_DESTROY)
+		job->ec->destroying = true;
+	if (submit_admit(eng, job) && task_load(eng->task_registry, job) < 0)
+		submit_finish(job);
 }
 
 bool engine_cancel(struct job *job)

@@ -13,9 +13,9 @@ struct load_queue {
 	struct task_event next; /* begins the next load */
 	struct list_head link;  /* task_registry.load_queues */
 	unsigned uid;
-	struct queue waiting;  /* jobs */
-	struct link *taken;    /* jobs taken from waiting, oldest first */
-	const struct job *job; /* the load that is being submitted */
+	load_begin *begin;
+	struct queue waiting; /* jobs */
+	struct link *taken;   /* jobs taken from waiting, oldest first */
 };
 
 static struct load_queue *load_queue_find(struct task_registry *reg, unsigned uid)
@@ -41,8 +41,21 @@ static struct job *load_queue_take_job(struct load_queue *q)
 	return container_of(l, struct job, link);
 }
 
-/* A load that is refused before it enters the queue again, because its context is gone, does not
- * call load_queue_next(). */
+/* Begins @job, unless its context was loaded or removed while it waited. */
+static bool load_queue_begin(struct task_registry *reg, const struct load_queue *q, struct job *job)
+{
+	int rc;
+
+	if (!reg->ops->admit(reg->arg, job))
+		return false;
+	rc = q->begin(reg, job, &job->err);
+	if (rc == 0)
+		return true;
+	job->rc = rc;
+	job->done(job);
+	return false;
+}
+
 static void load_queue_handle_next(struct task_registry *reg, struct task_event *event)
 {
 	struct load_queue *q = container_of(event, struct load_queue, next);
@@ -51,40 +64,32 @@ static void load_queue_handle_next(struct task_registry *reg, struct task_event 
 	if (!job) {
 		list_del(&q->link);
 		free(q);
-		return;
-	}
-	q->job = job;
-	reg->ops->submit(reg->arg, job);
-	if (q->job)
+	} else if (!load_queue_begin(reg, q, job)) {
 		event_send(reg->shared.events, &q->next.event);
-	q->job = NULL;
-}
-
-static struct load_queue *load_queue_new(struct task_registry *reg, unsigned uid)
-{
-	struct load_queue *q = calloc(1, sizeof(*q));
-
-	if (q) {
-		q->uid = uid;
-		q->next.event.kind = EVENT_TASK;
-		q->next.handle = load_queue_handle_next;
-		list_add(&q->link, &reg->load_queues);
 	}
-	return q;
 }
 
-int load_queue_enter(struct task_registry *reg, struct job *job, struct err *e)
+int load_queue_enter(struct task_registry *reg, struct job *job, load_begin *begin, struct err *e)
 {
 	struct load_queue *q = load_queue_find(reg, job->ec->uid);
+	int rc;
 
-	if (!q)
-		return load_queue_new(reg, job->ec->uid) ? 1 : err_set(e, ENOMEM, "no memory");
-	if (q->job != job) {
+	if (q) {
 		queue_put(&q->waiting, &job->link);
 		return 0;
 	}
-	q->job = NULL;
-	return 1;
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return err_set(e, ENOMEM, "no memory");
+	q->uid = job->ec->uid;
+	q->begin = begin;
+	q->next.event.kind = EVENT_TASK;
+	q->next.handle = load_queue_handle_next;
+	list_add(&q->link, &reg->load_queues);
+	rc = begin(reg, job, e);
+	if (rc < 0)
+		event_send(reg->shared.events, &q->next.event);
+	return rc;
 }
 
 void load_queue_next(struct task_registry *reg, unsigned uid)

@@ -16,6 +16,12 @@ struct worker_shared;
 struct task_registry_ops {
 	/* Submits a command without a client; the session thread calls its done(). */
 	void (*submit)(void *arg, struct job *job);
+	/* Asks again whether @job, a load on a thread, may begin, after time has passed. False: it
+	 * was answered or waits, and is no longer the registry's. */
+	bool (*admit)(void *arg, struct job *job);
+	/* Makes background contexts give way on CPUs where the thread of the load @job may run. 1:
+	 * @job waits for that, and is submitted again. ENOMEM. */
+	int (*make_way)(void *arg, struct job *job, struct err *e);
 	/* Submits the requeued jobs of @ec. */
 	void (*resubmit)(void *arg, struct engine_ctx *ec);
 	/* Submits the loads that wait for registers: no thread is followed any more and all
@@ -38,11 +44,12 @@ void task_registry_stop(struct task_registry *reg);
 void task_registry_free(struct task_registry *reg);
 
 /*
- * Starts loading a context on a thread. 0: job->done() follows; from then on its engine_ctx has a
- * task_ctx, and its commands go to task_submit(). Errors: those of target.h, sched.h, tracer.h and
- * ctxsw.h; EBUSY: the thread is followed already; ENXIO: none of its CPUs is online.
+ * Starts loading a context on a thread. 0: job->done() follows, if not before this returns; from
+ * then on its engine_ctx has a task_ctx, and its commands go to task_submit(). Errors: those of
+ * target.h, sched.h, tracer.h and ctxsw.h; EBUSY: the thread is followed already; ENXIO: none of
+ * its CPUs is online. ENOMEM: returned, and in job->rc; job->done() does not follow.
  */
-int task_load(struct task_registry *reg, struct job *job, struct err *e);
+int task_load(struct task_registry *reg, struct job *job);
 
 /* Submits a command for a context that has a task_ctx. */
 void task_submit(struct task_registry *reg, struct job *job);
@@ -74,8 +81,6 @@ bool task_expects_events(const struct task_registry *reg);
  */
 bool task_take_cpu(struct task_registry *reg, unsigned cpu, unsigned uid);
 void task_return_cpu(struct task_registry *reg, unsigned cpu);
-/* @job is a load on a thread that has passed its checks and that ctxsw threads would carry out. */
-bool task_load_takes_cpus(const struct task_registry *reg, struct job *job);
 /* task_take_cpu() has returned true, or would now, and task_return_cpu() was not called since. */
 bool task_has_given_cpu(const struct task_registry *reg, unsigned cpu);
 

@@ -27,8 +27,6 @@ struct detaching {
 	struct hash_node tid_node;  /* task_registry.detaching_by_tid */
 };
 
-struct task_load_op;
-
 struct task_registry {
 	struct ctxsw_shared shared;
 	const struct task_registry_ops *ops;
@@ -42,8 +40,6 @@ struct task_registry {
 	struct list_head detaching;
 	struct hash detaching_by_tid;
 	struct list_head load_queues;
-	/* The load that is being submitted again because its lookup has ended. */
-	struct task_load_op *looked_up;
 	unsigned for_all_count;      /* commands for all threads of a load */
 	unsigned workers;            /* sum of engine_ctx.workers of all contexts on threads */
 	struct list_head work_users; /* users with waiting work */
@@ -51,10 +47,10 @@ struct task_registry {
 	struct queue exited_threads; /* ctxsw threads to free when the last one has exited */
 };
 
-/* Enters a load in its user's queue. 1: load @job now, and call load_queue_next() when it has
- * ended. 0: @job is submitted again later, when an earlier load of its context's owner has ended.
- * ENOMEM. */
-int load_queue_enter(struct task_registry *reg, struct job *job, struct err *e);
+/* Begins a load: 0, and load_queue_next() follows when it has ended. ENOMEM. */
+typedef int load_begin(struct task_registry *reg, struct job *job, struct err *e);
+/* Calls @begin for @job, now or when earlier loads of its context's owner have ended. ENOMEM. */
+int load_queue_enter(struct task_registry *reg, struct job *job, load_begin *begin, struct err *e);
 /* Sends the event that begins the next load of @uid. */
 void load_queue_next(struct task_registry *reg, unsigned uid);
 /* Submits all waiting loads. */
