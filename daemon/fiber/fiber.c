@@ -51,6 +51,9 @@ struct fiber {
 	void (*fn)(void *arg);
 	void *arg;
 	bool ended;
+	/* For fiber_outside(); NULL: none. */
+	void (*outside)(void *arg);
+	void *outside_arg;
 	/* The start of its memory, which is the guard page. */
 	void *memory;
 	/* The fiber, and the code that runs it: the session thread's stack or another fiber. */
@@ -169,6 +172,13 @@ static void fiber_resume(struct fiber *f, bool first)
 		fiber_arrive(&f->own, &f->outer);
 	}
 	fibers.current = f->outer_fiber;
+	while (f->outside) {
+		f->outside(f->outside_arg);
+		f->outside = NULL;
+		fibers.current = f;
+		fiber_switch(&f->outer, &f->own);
+		fibers.current = f->outer_fiber;
+	}
 	if (!f->ended)
 		return;
 	if (fibers.nkept == FIBER_KEPT) {
@@ -214,6 +224,15 @@ void fiber_wake(struct fiber_wait *w)
 	w->over = true;
 	if (w->fiber)
 		fiber_resume(w->fiber, false);
+}
+
+void fiber_outside(void (*fn)(void *arg), void *arg)
+{
+	struct fiber *f = fibers.current;
+
+	f->outside = fn;
+	f->outside_arg = arg;
+	fiber_switch(&f->own, &f->outer);
 }
 
 void fiber_free_stacks(void)

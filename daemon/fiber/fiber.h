@@ -42,6 +42,9 @@ int fiber_start(void (*fn)(void *arg), void *arg, struct err *e);
 void fiber_wait(struct fiber_wait *w);
 /* Ends the wait. The fiber runs before this returns, until it waits again or returns. */
 void fiber_wake(struct fiber_wait *w);
+/* Called by a fiber: calls @fn on the stack of the code that started or woke the fiber, for what
+ * may nest deeply or call anything. @fn must not wake the fiber. */
+void fiber_outside(void (*fn)(void *arg), void *arg);
 /* Unmaps the stacks that are kept. */
 void fiber_free_stacks(void);
 

@@ -16,10 +16,16 @@
 /* Most event sets in a non-root user's context: a ctxsw thread calibrates all of them at once. */
 enum { LOAD_SETS_MAX = 256 };
 
+/* The load was answered, or is to be submitted again: its job is no longer the registry's. */
+enum { LOAD_LEFT = 1 };
+
 /* A load. It lies on the stack of its fiber. */
 struct load {
 	struct task_registry *reg;
 	struct job *job;
+	struct task_ctx *task; /* the context's; NULL: none yet, or not any more */
+	int rc;                /* the outcome, or LOAD_LEFT */
+	bool admitted;
 	unsigned uid;                /* the context's, as the context may be gone at the end */
 	struct requester *requester; /* a reference */
 	struct target target;
@@ -48,26 +54,6 @@ static void load_wait(struct load *l)
 {
 	fiber_wait(&l->wait);
 	l->wait = (struct fiber_wait){0};
-}
-
-/* Lets the user's next load begin. Drops the requester's descriptors, as a loaded context holds
- * none. */
-static void load_leave(struct load *l)
-{
-	load_queue_next(l->reg, l->uid);
-	if (l->requester)
-		credentials_drop(&l->requester->cred);
-	requester_unref(l->requester);
-	target_close(&l->target);
-}
-
-static void load_answer(struct load *l, int rc)
-{
-	struct job *job = l->job;
-
-	load_leave(l);
-	job->rc = rc;
-	job->done(job);
 }
 
 static bool load_is_traced(const struct cmd_load *load)
@@ -248,8 +234,9 @@ static void load_prepared(struct task_registry *reg, struct task_event *event)
 }
 
 /* The CPUs are prepared one after another. */
-static int load_prepare_cpus(struct load *l, struct task_ctx *task)
+static int load_prepare_cpus(struct load *l)
 {
+	struct task_ctx *task = l->task;
 	struct ctxsw_prepare_req *req = &l->prepare;
 
 	req->event.event.kind = EVENT_TASK;
@@ -285,11 +272,21 @@ static void load_handle_attached(struct task_registry *reg, struct task_event *e
 		fiber_wake(&l->wait);
 }
 
+/* The thread has stayed attached. Other loads may wait for that. */
+static void load_end_detaching(void *arg)
+{
+	struct load *l = arg;
+	struct detaching *d = task_detaching(l->reg, l->target.tid);
+
+	if (d)
+		task_detached(l->reg, d);
+}
+
 /* Attaches the tracer. The outcome is that of load_check_threads(). */
-static void load_attach(struct load *l, struct task_ctx *task)
+static void load_attach(struct load *l)
 {
 	struct tracer_attach *attach = &l->attach;
-	struct detaching *kept;
+	struct task_ctx *task = l->task;
 
 	l->attached.event.kind = EVENT_TASK;
 	l->attached.handle = load_handle_attached;
@@ -304,9 +301,8 @@ static void load_attach(struct load *l, struct task_ctx *task)
 	tracer_seize(l->reg->shared.tracer, attach);
 	load_wait(l);
 	task->traced = attach->attached;
-	kept = attach->kept ? task_detaching(l->reg, l->target.tid) : NULL;
-	if (kept)
-		task_detached(l->reg, kept);
+	if (attach->kept)
+		fiber_outside(load_end_detaching, l);
 }
 
 static void load_executed(struct job *own)
@@ -396,7 +392,7 @@ static struct queue *load_find_busy(struct load *l)
 	return NULL;
 }
 
-static int load_make_task(struct load *l, struct task_ctx **out, struct err *e)
+static int load_make_task(struct load *l, struct err *e)
 {
 	struct job *job = l->job;
 	const struct cmd_load *load = &job->cmd.load;
@@ -419,7 +415,7 @@ static int load_make_task(struct load *l, struct task_ctx **out, struct err *e)
 	task->check_exec = load->untraced && !credentials_trace_all(&l->requester->cred);
 	task->loading = true;
 	job->cmd.tid = load->process ? l->target.tgid : l->target.tid;
-	*out = task;
+	l->task = task;
 	return 0;
 }
 
@@ -434,10 +430,10 @@ static int load_check_id(const struct task_ctx *task, struct err *e)
 }
 
 /* 0: the threads are attached, and all others of the process have contexts. */
-static int load_check_threads(const struct load *l, const struct task_ctx *task, struct err *e)
+static int load_check_threads(const struct load *l, struct err *e)
 {
 	if (!l->joining.err.no && l->attach.rc == 0)
-		return load_check_id(task, e);
+		return load_check_id(l->task, e);
 	return err_copy(e, l->joining.err.no ? &l->joining.err : &l->attach.err);
 }
 
@@ -458,48 +454,44 @@ static void load_note_threads(struct load *l)
 }
 
 /* The command keeps the id of the process, which ctl shows. */
-static int load_core(struct load *l, struct task_ctx *task)
+static int load_core(struct load *l)
 {
 	struct job *job = l->job;
 	pid_t shown = job->cmd.tid;
 	int rc;
 
-	task->ec->ctx.target.pid = l->target.tgid;
+	job->ec->ctx.target.pid = l->target.tgid;
 	job->cmd.tid = l->target.tid;
-	rc = task_ctx_load(l->reg, task, &job->cmd, NULL, &job->err);
+	rc = task_ctx_load(l->reg, l->task, &job->cmd, NULL, &job->err);
 	job->cmd.tid = shown;
 	return rc;
 }
 
 /* Has ctxsw threads count the thread. */
-static int load_by_ctxsw(struct load *l, struct task_ctx *task)
+static int load_by_ctxsw(struct load *l)
 {
+	struct task_ctx *task = l->task;
 	int rc = task_ctx_follow(l->reg, task, &l->job->err);
 
 	if (rc < 0)
 		return rc;
 	rc = load_check_again(l);
 	if (rc == 0)
-		return load_core(l, task);
-	sched_forget(l->reg->shared.sched, task->slot);
-	return rc;
-}
-
-static void load_finish(struct load *l, struct task_ctx *task, int rc)
-{
-	struct task_registry *reg = l->reg;
-
-	task->joining = NULL;
-	load_answer(l, rc);
-	task_ctx_loaded(reg, task, rc);
+		rc = load_core(l);
+	else
+		sched_forget(l->reg->shared.sched, task->slot);
+	if (rc < 0)
+		return rc;
+	load_note_threads(l);
+	task_ctx_kick(l->reg, task);
+	return 0;
 }
 
 /* Has a worker count the thread. If the worker's load fails, it gives the context back; later, it
  * has to unload it. */
-static void load_by_worker(struct load *l, struct task_ctx *task)
+static int load_by_worker(struct load *l)
 {
 	struct engine_ctx *ec = l->job->ec;
-	bool loaded;
 	int rc;
 
 	l->own.cmd = l->job->cmd;
@@ -508,101 +500,111 @@ static void load_by_worker(struct load *l, struct task_ctx *task)
 	l->own.first_load = true;
 	ec->ctx.target.pid = l->target.tgid;
 	rc = load_wait_for_worker(l);
-	loaded = rc == 0;
+	if (rc < 0) {
+		l->task = NULL;
+		return err_copy(&l->job->err, &l->own.err);
+	}
 	/* The thread is open, and can no longer be mistaken for another one. */
-	rc = loaded ? load_check_again(l) : err_copy(&l->job->err, &l->own.err);
+	rc = load_check_again(l);
 	if (rc == 0) {
 		load_note_threads(l);
-		load_finish(l, task, 0);
-		return;
+		return 0;
 	}
-	if (loaded) {
-		l->own.cmd = (struct command){.verb = CMD_UNLOAD};
-		l->own.first_load = false;
-		load_wait_for_worker(l);
-	}
-	task_destroy_children(l->reg, ec);
-	load_answer(l, rc);
-}
-
-static void load_end_ctxsw(struct load *l, struct task_ctx *task, int rc)
-{
-	if (rc == 0) {
-		load_note_threads(l);
-		task_ctx_kick(l->reg, task);
-	} else {
-		/* After an exec, it may have the id of its process by now. */
-		if (task->traced)
-			task_detach(l->reg, task->tid ? task->tid : l->target.tid);
-		task_destroy_children(l->reg, task->ec);
-	}
-	load_finish(l, task, rc);
+	l->own.cmd = (struct command){.verb = CMD_UNLOAD};
+	l->own.first_load = false;
+	load_wait_for_worker(l);
+	l->task = NULL;
+	return rc;
 }
 
 /* What follows once the context has a task_ctx. */
-static void load_task(struct load *l, struct task_ctx *task)
+static int load_task(struct load *l)
 {
+	struct task_registry *reg = l->reg;
+	struct engine_ctx *ec = l->job->ec;
 	struct err *e = &l->job->err;
 	int rc = 0;
 
-	if (!task->worker) {
-		rc = task_start_ctxsw(l->reg, &l->cpus, e);
+	if (!l->task->worker) {
+		rc = task_start_ctxsw(reg, &l->cpus, e);
 		if (rc == 0)
-			rc = load_prepare_cpus(l, task);
+			rc = load_prepare_cpus(l);
 	}
 	if (rc == 0 && load_is_traced(&l->job->cmd.load))
-		load_attach(l, task);
+		load_attach(l);
 	if (rc == 0)
-		rc = load_check_threads(l, task, e);
-	if (rc == 0 && task->worker) {
-		load_by_worker(l, task);
-		return;
-	}
+		rc = load_check_threads(l, e);
 	if (rc == 0)
-		rc = load_by_ctxsw(l, task);
-	load_end_ctxsw(l, task, rc);
+		rc = l->task->worker ? load_by_worker(l) : load_by_ctxsw(l);
+	if (rc == 0)
+		return 0;
+	/* After an exec, the thread may have the id of its process by now. */
+	if (l->task && l->task->traced)
+		task_detach(reg, l->task->tid ? l->task->tid : l->target.tid);
+	task_destroy_children(reg, ec);
+	return rc;
 }
 
-static void load_on_thread(struct load *l)
+static void load_admit(void *arg)
+{
+	struct load *l = arg;
+
+	l->admitted = l->reg->ops->admit(l->reg->arg, l->job);
+}
+
+/* A load, from its lookup on. Returns the outcome, or LOAD_LEFT. */
+static int load_on_thread(struct load *l)
 {
 	struct task_registry *reg = l->reg;
 	struct job *job = l->job;
 	struct err *e = &job->err;
-	struct task_ctx *task = NULL;
 	struct queue *busy;
 	int rc = load_wait_for_work(l, load_find_target);
 
-	if (rc < 0) {
-		load_answer(l, rc);
-		return;
-	}
+	if (rc < 0)
+		return rc;
 	/* The context may have been loaded or removed meanwhile. */
-	if (!reg->ops->admit(reg->arg, job)) {
-		load_leave(l);
-		return;
-	}
+	fiber_outside(load_admit, l);
+	if (!l->admitted)
+		return LOAD_LEFT;
 	task_measure(job, &l->target);
 	l->active = task_load_is_active(reg, job);
 	rc = l->active ? 0 : reg->ops->make_way(reg->arg, job, e);
-	if (rc > 0) {
-		load_leave(l);
-		return;
-	}
-	if (rc == 0)
-		rc = load_check_request(l, e);
-	busy = rc == 0 ? load_find_busy(l) : NULL;
+	if (rc)
+		return rc < 0 ? rc : LOAD_LEFT;
+	rc = load_check_request(l, e);
+	if (rc < 0)
+		return rc;
+	busy = load_find_busy(l);
 	if (busy) {
 		/* The load is submitted again, from the start, when the thread is free. */
 		queue_put(busy, &job->link);
-		load_leave(l);
-		return;
+		return LOAD_LEFT;
 	}
-	if (rc == 0)
-		rc = load_make_task(l, &task, e);
-	if (rc < 0)
-		load_answer(l, rc);
-	else
-		load_task(l, task);
+	rc = load_make_task(l, e);
+	return rc < 0 ? rc : load_task(l);
+}
+
+/* Lets the user's next load begin, and answers. Drops the requester's descriptors, as a loaded
+ * context holds none. */
+static void load_end(void *arg)
+{
+	struct load *l = arg;
+	struct job *job = l->job;
+
+	if (l->task)
+		l->task->joining = NULL;
+	load_queue_next(l->reg, l->uid);
+	if (l->requester)
+		credentials_drop(&l->requester->cred);
+	requester_unref(l->requester);
+	target_close(&l->target);
+	if (l->rc == LOAD_LEFT)
+		return;
+	job->rc = l->rc;
+	job->done(job);
+	if (l->task)
+		task_ctx_loaded(l->reg, l->task, l->rc);
 }
 
 /* @arg is not valid any more when the load has waited. */
@@ -616,7 +618,8 @@ static void load_main(void *arg)
 		.target.dir = -1,
 	};
 
-	load_on_thread(&l);
+	l.rc = load_on_thread(&l);
+	fiber_outside(load_end, &l);
 }
 
 static int load_start(struct task_registry *reg, struct job *job, struct err *e)

@@ -32,8 +32,12 @@ load_and_start() {
 
 # Nothing traces the thread or switches its counters.
 by_the_kernel() {
+	local stats
+
 	[ "$(tracer_of "$PID")" = 0 ]
-	[ "$(stat_of threads) $(stat_of ctxsw_threads) $(stat_of ctxsw_in)" = "1 0 0" ]
+	stats="$(stat_of threads) $(stat_of ctxsw_threads) $(stat_of ctxsw_in)"
+	echo "threads, ctxsw threads, switches: $stats"
+	[ "$stats" = "1 0 0" ]
 }
 
 # counts_waves NAME KIND: 2000 short lives, with no more and no fewer page faults than the kernel's own

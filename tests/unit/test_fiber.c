@@ -101,6 +101,47 @@ TEST_WITH(setup, teardown, nested)
 	assert_string_equal(order, "1a2b3c");
 }
 
+/* More than FIBER_STACK bytes of the stack, and another fiber. */
+static void nest_deeply(void *arg)
+{
+	volatile char frame[4 * FIBER_STACK];
+
+	for (size_t i = 0; i < sizeof(frame); i += 512)
+		frame[i] = 1;
+	start(wait_twice, arg);
+	say('o');
+}
+
+static struct fiber_wait third;
+
+static void go_outside(void *arg)
+{
+	say('1');
+	fiber_outside(nest_deeply, arg);
+	say('2');
+	fiber_wait(&third);
+	say('3');
+	fiber_outside(nest_deeply, arg);
+	say('4');
+}
+
+TEST_WITH(setup, teardown, outside)
+{
+	reset();
+	third = (struct fiber_wait){0};
+	start(go_outside, NULL);
+	assert_string_equal(order, "1ao2");
+	fiber_wake(&first);
+	fiber_wake(&second);
+	assert_string_equal(order, "1ao2bc");
+	reset();
+	fiber_wake(&third);
+	assert_string_equal(order, "1ao2bc3ao4");
+	fiber_wake(&first);
+	fiber_wake(&second);
+	assert_string_equal(order, "1ao2bc3ao4bc");
+}
+
 struct one {
 	struct fiber_wait wait;
 	unsigned n, sum;
