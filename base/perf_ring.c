@@ -59,10 +59,6 @@ bool perf_ring_next(struct perf_ring *r, uint64_t head)
 		if (n < sizeof(r->rec.head) || n > left)
 			return perf_ring_give_up(r, head);
 		r->tail += n;
-		if (n > sizeof(r->rec)) {
-			r->malformed++;
-			continue;
-		}
 		perf_ring_copy(r, at, &r->rec, n);
 		r->rec.head.size = (uint16_t)n; /* The ring may have changed since. */
 		return true;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of a record. The largest parts are file names of up to PATH_MAX. */
-enum { PERF_RING_RECORD_MAX = 8192 };
+/* Bytes of a record: the most that its header can say. */
+enum { PERF_RING_RECORD_MAX = 65536 };
 
 struct perf_ring {
 	/* The first page of the mapping; NULL: not mapped. */

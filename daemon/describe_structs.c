@@ -120,20 +120,21 @@ static void describe_smpl_structs(struct text *out)
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40), F(hdr_state, 44),
 		F(hdr_lost, 48), F(hdr_lost_events, 56), F(hdr_counts_lost, 64), F(hdr_source, 72),
 		F(hdr_buf_flags, 104), F(hdr_max_frames, 108), F(hdr_num_pmds, 112),
-		F(hdr_reserved1, 116), F(hdr_tag, 120), F(hdr_reserved2, 124));
+		F(hdr_user_stack, 116), F(hdr_tag, 120), F(hdr_reserved2, 124));
 	S(pfm_correlate_smpl_rec, 8, F(rec_type, 0), F(rec_size, 4));
 	S(pfm_correlate_smpl_event, 40, F(pid, 0), F(tid, 4), F(tstamp, 8), F(addr, 16), F(len, 24),
 		F(pgoff, 32));
 	S(pfm_correlate_smpl_gap, 8, F(gaps, 0));
 	S(pfm_stack_smpl_arg, 64, F(buf_size, 0), F(buf_flags, 8), F(max_frames, 12),
-		F(num_pmds, 16), F(reserved1, 20), F(reserved, 24));
+		F(num_pmds, 16), F(user_stack, 20), F(reserved, 24));
 	S(pfm_stack_smpl_hdr, 128, F(hdr_count, 0), F(hdr_cur_offs, 8), F(hdr_overflows, 16),
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40),
 		F(hdr_buf_flags, 44), F(hdr_lost, 48), F(hdr_counts_lost, 56), F(hdr_source, 64),
 		F(hdr_max_frames, 96), F(hdr_num_pmds, 100), F(hdr_gap, 104), F(hdr_reserved, 112),
-		F(hdr_tag, 120), F(hdr_reserved1, 124));
+		F(hdr_tag, 120), F(hdr_user_stack, 124));
 	S(pfm_stack_smpl_entry, 48, F(dfl, 0), F(npmds, 40), F(nframes, 42), F(source, 44),
 		F(flags, 46));
+	S(pfm_stack_smpl_user, 144, F(abi, 0), F(stack_size, 4), F(regs, 8));
 }
 
 void describe_structs(struct text *out)

@@ -17,7 +17,17 @@ bool frames_are_valid(const pfm_stack_smpl_arg_t *arg);
 /* Bytes of the largest sample. */
 size_t frames_largest(const pfm_stack_smpl_arg_t *arg);
 
+/* A fmt_user_stack. */
+uint32_t frames_user_stack(const void *arg);
+
+/* Which parts of a call chain samples have: members of pfm_stack_smpl_arg_t. */
+struct frames_conf {
+	uint32_t buf_flags;
+	uint32_t max_frames;
+	uint32_t user_stack;
+};
+
 /* Writes a sample for as many of the remaining overflows as possible, and returns its size. */
-size_t frames_put(struct sample *s, uint32_t buf_flags, uint32_t max_frames, void *at);
+size_t frames_put(struct sample *s, const struct frames_conf *conf, void *at);
 
 #endif

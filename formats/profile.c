@@ -38,6 +38,7 @@ static int profile_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_buf_flags = a->buf_flags,
 		.hdr_max_frames = a->max_frames,
 		.hdr_num_pmds = a->num_pmds,
+		.hdr_user_stack = a->user_stack,
 	};
 	return 0;
 }
@@ -45,8 +46,9 @@ static int profile_init(uint32_t ctx_flags, void *arg, void *buf)
 static void profile_put(pfm_correlate_smpl_hdr_t *hdr, struct sample *s)
 {
 	pfm_correlate_smpl_rec_t *rec = sample_at(hdr, hdr->hdr_cur_offs);
-	size_t size =
-		sizeof(*rec) + frames_put(s, hdr->hdr_buf_flags, hdr->hdr_max_frames, rec + 1);
+	const struct frames_conf conf = {
+		hdr->hdr_buf_flags, hdr->hdr_max_frames, hdr->hdr_user_stack};
+	size_t size = sizeof(*rec) + frames_put(s, &conf, rec + 1);
 
 	records_begin(hdr, PFM_CORRELATE_STACK, size);
 	records_end(hdr, size);
@@ -79,4 +81,5 @@ const pfm_buffer_fmt_t format_profile = {
 	.fmt_lost = records_lost,
 	.fmt_source = records_source,
 	.fmt_event = records_event,
+	.fmt_user_stack = frames_user_stack,
 };

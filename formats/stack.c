@@ -38,6 +38,7 @@ static int stack_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_buf_flags = a->buf_flags,
 		.hdr_max_frames = a->max_frames,
 		.hdr_num_pmds = a->num_pmds,
+		.hdr_user_stack = a->user_stack,
 	};
 	return 0;
 }
@@ -49,9 +50,10 @@ static bool stack_is_full(const pfm_stack_smpl_hdr_t *hdr)
 
 static void stack_put(pfm_stack_smpl_hdr_t *hdr, struct sample *s)
 {
-	void *at = sample_at(hdr, hdr->hdr_cur_offs);
+	const struct frames_conf conf = {
+		hdr->hdr_buf_flags, hdr->hdr_max_frames, hdr->hdr_user_stack};
 
-	hdr->hdr_cur_offs += frames_put(s, hdr->hdr_buf_flags, hdr->hdr_max_frames, at);
+	hdr->hdr_cur_offs += frames_put(s, &conf, sample_at(hdr, hdr->hdr_cur_offs));
 	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
 }
 
@@ -119,4 +121,5 @@ const pfm_buffer_fmt_t format_stack = {
 	.fmt_restart = stack_restart,
 	.fmt_lost = stack_lost,
 	.fmt_source = stack_source,
+	.fmt_user_stack = frames_user_stack,
 };

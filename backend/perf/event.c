@@ -329,6 +329,9 @@ static void perf_set_clock(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
+/* The bits PERF_REG_X86_AX to IP and R8 to R15: the registers of smpl_stack.h, in its order. */
+#define PERF_USER_REGS 0xff01ffULL
+
 /* Selects the contents of sample records, which backend/perf/ring.c parses. */
 static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sampling *sampling)
 {
@@ -341,6 +344,12 @@ static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sa
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ;
 	if (sampling->stacks)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (!sampling->user_stack)
+		return;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->exclude_callchain_user = 1;
+	attr->sample_regs_user = PERF_USER_REGS;
+	attr->sample_stack_user = sampling->user_stack;
 }
 
 /* A period in nanoseconds that never elapses. */

@@ -84,7 +84,16 @@ struct perf_sampling {
 	uint64_t period;
 	unsigned batch; /* Interrupts after which its ring buffer becomes readable. */
 	bool stacks;    /* Call chains are recorded. */
+	/* Bytes of the user's stack that are recorded, with the user's registers; 0: none. */
+	uint32_t user_stack;
 };
+
+/* Whether the kernel records registers and stacks of this architecture as smpl_stack.h has them. */
+#ifdef __x86_64__
+#define PERF_USER_STACKS true
+#else
+#define PERF_USER_STACKS false
+#endif
 
 /*
  * Opens the leader of a group on @t, disabled. The leader counts nothing. It is pinned if the group

@@ -428,7 +428,8 @@ static void perf_thread_at_once(struct backend_cpu *c, bool on)
 static int perf_interrupts_open(
 	struct backend_cpu *c, const struct interrupt_conf *conf, struct err *e)
 {
-	if (!c->pc.interrupts && ring_new(c->group.leader, &c->pc.interrupts, e) < 0)
+	if (!c->pc.interrupts &&
+		ring_new(c->group.leader, conf->user_stack, &c->pc.interrupts, e) < 0)
 		return -e->no;
 	if (conf->events && c->group.tid &&
 		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), e) < 0)
@@ -515,6 +516,7 @@ static bool perf_interrupt_of(
 		.precise = PFM_SMPL_INTERRUPT,
 		.nframes = (uint16_t)r->nframes,
 		.frames = r->frames,
+		.user = r->user,
 	};
 	in->n = 0;
 	if (r->kind == INTERRUPT_THROTTLED)
@@ -604,9 +606,9 @@ static int perf_open(const struct backend_conf *conf, struct backend **out, stru
 	pb->be.ops = &perf_backend_ops;
 	pb->be.pmu = &pb->pmu;
 	pb->be.interrupts = true;
-	pb->be.interrupts_bytes = ring_bytes();
 	/* An event counts on one kind of CPU only, but a thread may run on all. */
 	pb->be.opens_threads = !conf->no_threads && pb->trial.nkinds == 1;
+	pb->be.user_stacks = PERF_USER_STACKS && pb->be.opens_threads;
 	*out = &take_ptr(&pb)->be;
 	return 0;
 }
@@ -627,6 +629,7 @@ const struct backend_ops perf_backend_ops = {
 	.events_fit = perf_events_fit,
 	.takes_counter = perfsel_takes_counter,
 	.interrupts_open = perf_interrupts_open,
+	.interrupts_bytes = ring_bytes,
 	.interrupt_after = perf_interrupt_after,
 	.interrupt_next = perf_interrupt_next,
 	.cpu_close = perf_cpu_close,

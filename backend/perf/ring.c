@@ -8,21 +8,40 @@
 
 #include "base/cleanup.h"
 #include "base/perf_events.h"
+#include "perfmonfs/smpl_stack.h"
 
-/* Pages of a ring: 128 KiB, enough for 1800 samples, or for 110 of the largest stacks. */
-enum { RING_PAGES = 32 };
+enum {
+	/* Pages of a ring at least: 128 KiB, enough for 1800 samples, or for 110 of the largest
+	 * call chains. */
+	RING_PAGES = 32,
+	/* Samples with a piece of the user's stack that a ring has room for, and the bytes of each
+	 * without the stack. */
+	RING_USER_SAMPLES = 32,
+	RING_USER_SAMPLE = 2048,
+};
 
-size_t ring_bytes(void)
+/* Bytes of the records, a power of 2. */
+static size_t ring_size(uint32_t user_stack)
 {
-	return (1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+
+	while (user_stack && size < RING_USER_SAMPLES * ((size_t)user_stack + RING_USER_SAMPLE))
+		size *= 2;
+	return size;
 }
 
-static int ring_refused(const char *what, int no, struct err *e)
+/* The copy of a large record takes memory, too. */
+size_t ring_bytes(uint32_t user_stack)
+{
+	return (size_t)sysconf(_SC_PAGESIZE) + ring_size(user_stack) + user_stack;
+}
+
+static int ring_refused(const char *what, size_t size, int no, struct err *e)
 {
 	return err_set(e, no,
-		"%s: %s: the ring buffer of interrupts needs 128 KiB of locked memory "
+		"%s: %s: the ring buffer of interrupts needs %zu KiB of locked memory "
 		"(kernel.perf_event_mlock_kb, LimitMEMLOCK)",
-		what, err_name(no));
+		what, err_name(no), size / 1024);
 }
 
 static void ring_cleanup(struct perf_interrupts **p)
@@ -30,8 +49,9 @@ static void ring_cleanup(struct perf_interrupts **p)
 	ring_free(*p);
 }
 
-int ring_new(int fd, struct perf_interrupts **out, struct err *e)
+int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct err *e)
 {
+	size_t size = ring_size(user_stack);
 	__attribute__((cleanup(ring_cleanup))) struct perf_interrupts *p = calloc(1, sizeof(*p));
 	int rc;
 
@@ -39,9 +59,9 @@ int ring_new(int fd, struct perf_interrupts **out, struct err *e)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
 	p->events = -1;
 	p->fd = fd;
-	rc = perf_ring_map(&p->ring, p->fd, RING_PAGES);
+	rc = perf_ring_map(&p->ring, p->fd, (unsigned)(size / (size_t)sysconf(_SC_PAGESIZE)));
 	if (rc < 0)
-		return ring_refused("mmap of a perf event", -rc, e);
+		return ring_refused("mmap of a perf event", size, -rc, e);
 	*out = take_ptr(&p);
 	return 0;
 }
@@ -64,7 +84,7 @@ int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e)
 		return p->events;
 	if (ioctl(p->events, PERF_EVENT_IOC_SET_OUTPUT, p->fd) == 0)
 		return 0;
-	ring_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e);
+	ring_refused("PERF_EVENT_IOC_SET_OUTPUT", p->ring.size, errno, e);
 	cleanup_close(&p->events);
 	p->events = -1;
 	return -e->no;
@@ -74,16 +94,18 @@ struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t per
 {
 	if (!p || !period)
 		return (struct perf_sampling){0};
-	return (struct perf_sampling){
-		.period = period, .batch = p->conf.batch, .stacks = p->conf.stacks};
+	return (struct perf_sampling){.period = period,
+		.batch = p->conf.batch,
+		.stacks = p->conf.stacks,
+		.user_stack = p->conf.user_stack};
 }
 
 int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e)
 {
 	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
-		return ring_refused("PERF_EVENT_IOC_ID", errno, e);
+		return ring_refused("PERF_EVENT_IOC_ID", p->ring.size, errno, e);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->fd) < 0)
-		return ring_refused("PERF_EVENT_IOC_SET_OUTPUT", errno, e);
+		return ring_refused("PERF_EVENT_IOC_SET_OUTPUT", p->ring.size, errno, e);
 	return 0;
 }
 
@@ -128,6 +150,28 @@ static void ring_take_frames(struct ring_words *w, struct perf_record *r)
 	r->nframes = r->frames ? *n : 0;
 }
 
+/* Parses what follows the frames if it was asked for: the registers with their ABI, which is 0 if
+ * there are none, and the stack: its size, as many bytes, and how many of them are valid. */
+static void ring_take_user(struct ring_words *w, struct perf_record *r)
+{
+	const uint64_t *abi = ring_take(w, 1), *regs, *size, *stack, *valid;
+
+	if (!abi || !*abi)
+		return;
+	regs = ring_take(w, PFM_STACK_REGS);
+	size = ring_take(w, 1);
+	stack = size ? ring_take(w, *size / sizeof(uint64_t)) : NULL;
+	valid = stack && *size ? ring_take(w, 1) : NULL;
+	if (!regs || !stack || (valid && *valid > *size))
+		return;
+	r->user = (pfm_smpl_user_t){
+		.regs = regs,
+		.stack = stack,
+		.stack_size = valid ? (uint32_t)*valid / 8 * 8 : 0,
+		.abi = (uint32_t)*abi,
+	};
+}
+
 /* Fields are in the order of perf_event_open(2), for the sample_type in event.c. */
 static bool ring_parse_sample(struct ring_words w, struct perf_record *r)
 {
@@ -147,6 +191,7 @@ static bool ring_parse_sample(struct ring_words w, struct perf_record *r)
 	if (!ring_take_counts(&w, r))
 		return false;
 	ring_take_frames(&w, r);
+	ring_take_user(&w, r);
 	return true;
 }
 

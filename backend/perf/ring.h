@@ -38,14 +38,15 @@ struct perf_record {
 	const uint64_t *counts;
 	uint64_t nframes;
 	const uint64_t *frames;
+	pfm_smpl_user_t user;
 	pfm_smpl_event_t event;
 };
 
-/* Bytes of memory that a ring takes. */
-size_t ring_bytes(void);
+/* Bytes of memory that a ring takes whose samples have @user_stack bytes of stack. */
+size_t ring_bytes(uint32_t user_stack);
 
 /* Maps the ring of event @fd, the leader of a group. */
-int ring_new(int fd, struct perf_interrupts **out, struct err *e);
+int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
 
 /* Also records the events of thread @tid, whose group @p belongs to, in the ring. */

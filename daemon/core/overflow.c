@@ -81,6 +81,7 @@ void account_overflows(struct core_run *run)
 		ctx->ovfl.where = core_where(run);
 		ctx->ovfl.where.nframes = 0;
 		ctx->ovfl.where.frames = NULL;
+		ctx->ovfl.where.user = (pfm_smpl_user_t){0};
 	}
 	others = ctx->smpl.fmt ? sample_overflows(run, rows, &triggers)
 			       : overflow_without_format(run, rows, &triggers);

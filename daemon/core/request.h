@@ -89,6 +89,8 @@ struct sampling {
 	void *buf;
 	size_t size;
 	bool in_clone; /* chosen by CMD_SETUP, which alone may replace it */
+	/* Bytes of the user's stack that samples have, with the user's registers; 0: none. */
+	uint32_t user_stack;
 };
 
 /* Limits set by the administrator and the machine (config/). */

@@ -10,6 +10,8 @@ enum {
 	BATCH_MIN = 16,
 	BATCH_MAX = 64,
 	BATCH_BYTES = 512, /* Buffer size for each of them. */
+	/* Interrupts that record the user's stack: a quarter of what the kernel's ring holds. */
+	BATCH_USER_STACK = 8,
 	/* Interrupts handled for one command at most: more than a ring buffer holds. */
 	INTERRUPTS_MAX = 4096,
 	/* How long interrupts wait for a batch to be complete: the longer there were none, the
@@ -39,6 +41,8 @@ static unsigned interrupts_batch(const struct context *ctx)
 
 	if (interrupts_each(ctx))
 		return 1;
+	if (ctx->smpl.user_stack)
+		return BATCH_USER_STACK;
 	if (n < BATCH_MIN)
 		return BATCH_MIN;
 	return n < BATCH_MAX ? (unsigned)n : BATCH_MAX;
@@ -79,6 +83,7 @@ static int interrupts_call_open(struct executor *x, const struct context *ctx, s
 	struct interrupt_conf conf = {
 		.batch = interrupts_batch(ctx),
 		.stacks = ctx_wants_stacks(ctx),
+		.user_stack = ctx->smpl.user_stack,
 		.events = interrupts_have_events(x, ctx),
 	};
 

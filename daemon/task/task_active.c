@@ -68,6 +68,16 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx)));
 }
 
+int task_check_user_stack(const struct task_registry *reg, const struct job *job, struct err *e)
+{
+	if (!job->ec->ctx.smpl.user_stack || task_load_is_active(reg, job))
+		return 0;
+	return err_set(e, EOPNOTSUPP,
+		"user_stack needs counters that interrupt, and a worker and descriptors for each "
+		"thread: leave out cpus=, virtual PMDs and set switching, or unload some contexts "
+		"on threads");
+}
+
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)
 {
 	const struct context *ctx = &job->ec->ctx;

@@ -4,9 +4,12 @@
 
 int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e)
 {
-	size_t bytes = ctx_attributes(&ec->ctx) ? reg->shared.be->interrupts_bytes : 0;
+	const struct context *ctx = &ec->ctx;
+	const struct backend *be = reg->shared.be;
 
-	return bytes && ec->ops->charge ? ec->ops->charge(ec, bytes, e) : 0;
+	if (!be->interrupts || !ctx_attributes(ctx) || !ec->ops->charge)
+		return 0;
+	return ec->ops->charge(ec, be->ops->interrupts_bytes(ctx->smpl.user_stack), e);
 }
 
 /* Workers of CPUs are not charged, as there are no more of them than CPUs. */

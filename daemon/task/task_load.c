@@ -362,6 +362,8 @@ static int load_check_request(struct load *l, struct err *e)
 	if (rc == 0)
 		rc = task_check_inherit(reg, job, e);
 	if (rc == 0)
+		rc = task_check_user_stack(reg, job, e);
+	if (rc == 0)
 		rc = load_check_blocking(l, e);
 	if (rc == 0)
 		rc = load_check_loaded(reg, l->target.tid, &job->cmd, e);

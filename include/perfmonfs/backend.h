@@ -83,6 +83,9 @@ struct interrupt {
 struct interrupt_conf {
 	unsigned batch; /* Overflows after which the descriptor becomes readable. */
 	bool stacks;    /* Call chains are recorded. */
+	/* Threads only, see backend.user_stacks: bytes of the user's stack that are recorded with
+	 * the user's registers; call chains then have only the kernel's part. 0: none. */
+	uint32_t user_stack;
 	/* Threads only: also record what this thread executes and maps, from the first call on,
 	 * whether or not counters are started. */
 	bool events;
@@ -256,6 +259,9 @@ struct backend_ops {
 	int (*interrupt_after)(struct backend_cpu *c, uint32_t addr, uint64_t sel, uint64_t left,
 		uint64_t period, struct err *e);
 
+	/* The memory that the interrupts of a target take, in bytes. */
+	size_t (*interrupts_bytes)(uint32_t user_stack);
+
 	/* Takes the next interrupt or event, in order of time; false: there is none. */
 	bool (*interrupt_next)(struct backend_cpu *c, struct interrupt *in);
 
@@ -315,7 +321,7 @@ struct backend {
 	struct sim_control *sim; /* Knobs of the model (perfmonfs/sim.h); NULL unless simulated. */
 	bool opens_threads;      /* thread_open() may be called. */
 	bool interrupts;         /* interrupts_open() may be called. */
-	size_t interrupts_bytes; /* Memory that interrupts take per target. */
+	bool user_stacks;        /* Interrupts of threads record registers and stack. */
 	bool scripted;           /* Only a command advances the time, so timers cannot follow it. */
 	struct backend_stats stats;
 };

@@ -23,7 +23,7 @@
 
 enum {
 	/* version of this header; the daemon refuses formats with a different one */
-	PFM_FMT_API = 4,
+	PFM_FMT_API = 5,
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
@@ -54,6 +54,14 @@ typedef struct {
 	uint32_t ovfl_count;
 } pfm_ovfl_arg_t;
 
+/* The registers and the top of the stack of a thread at user level: see smpl_stack.h. */
+typedef struct {
+	const uint64_t *regs; /* PFM_STACK_REGS of them; NULL: not recorded */
+	const void *stack;
+	uint32_t stack_size; /* bytes, a multiple of 8 */
+	uint32_t abi;
+} pfm_smpl_user_t;
+
 /* The @data of fmt_handler: what the CPU was executing. */
 typedef struct {
 	/* 0 if unknown, or if in the kernel and secret; see @precise */
@@ -66,6 +74,7 @@ typedef struct {
 	uint16_t nframes; /* 0: there is no call chain, or none was requested */
 	/* The call chain with its markers as in smpl_stack.h; valid during the call only. */
 	const uint64_t *frames;
+	pfm_smpl_user_t user; /* valid during the call only, too */
 } pfm_smpl_where_t;
 
 /* An event of a process, for formats with fmt_event. */
@@ -123,6 +132,9 @@ typedef struct {
 	void (*fmt_lost)(void *buf, uint16_t set, const uint64_t pmds[PFM_FMT_BV]);
 	/* Only in perfmonfs: receives how overflows are found, each time this changes. */
 	void (*fmt_source)(void *buf, const pfm_smpl_source_t *source);
+	/* Only in perfmonfs: the bytes of the user's stack that samples are to have, together with
+	 * the user's registers. NULL or 0: none. */
+	uint32_t (*fmt_user_stack)(const void *arg);
 } pfm_buffer_fmt_t;
 
 #endif

@@ -59,12 +59,12 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_lost_events;     /* events lost because there was no room */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
 	pfm_smpl_source_t hdr_source; /* how overflows are found */
-	/* PFM_STACK_SMPL_*; this and the next two only in "profile" */
+	/* PFM_STACK_SMPL_*; this and the next three only in "profile" */
 	uint32_t hdr_buf_flags;
 	uint32_t hdr_max_frames; /* most frames of a sample, without markers */
 	uint32_t hdr_num_pmds;   /* most values of a sample */
-	uint32_t hdr_reserved1;
-	uint32_t hdr_tag; /* PFM_CORRELATE_SMPL_TAG, PFM_PROFILE_SMPL_TAG */
+	uint32_t hdr_user_stack; /* most bytes of the user's stack in a sample */
+	uint32_t hdr_tag;        /* PFM_CORRELATE_SMPL_TAG, PFM_PROFILE_SMPL_TAG */
 	uint32_t hdr_reserved2;
 } pfm_correlate_smpl_hdr_t;
 
@@ -78,7 +78,7 @@ typedef struct pfm_correlate_smpl_event {
 	uint32_t tid;
 	uint64_t tstamp;           /* CLOCK_MONOTONIC, ns */
 	uint64_t addr, len, pgoff; /* for MMAP; otherwise 0 */
-	/* C++ has no arrays without a length. */
+				   /* C++ has no arrays without a length. */
 #ifndef __cplusplus
 	char name[]; /* padded with one or more NULs up to rec_size */
 #endif

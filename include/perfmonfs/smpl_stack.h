@@ -13,6 +13,11 @@
  * without frame pointers have few frames or wrong ones, and a function that has not yet set up its
  * frame, or has none, hides its caller.
  *
+ * With user_stack, which needs a context on a thread of the perf backend, the frames have no user
+ * part. Instead, a sample that an interrupt has found ends with a pfm_stack_smpl_user_t and
+ * stack_size bytes, the thread's registers and the top of its stack at user level, from which a
+ * tool unwinds the call chain. PFM_STACK_USER_STATE marks it.
+ *
  * Kernel addresses and their marker are left out unless the user that loaded the context may count
  * at kernel level.
  *
@@ -39,6 +44,7 @@
 enum {
 	PFM_STACK_MAX_FRAMES = 127, /* most frames of a sample, without markers */
 	PFM_STACK_MAX_MARKERS = 4,
+	PFM_STACK_USER_STACK_MAX = 65528, /* most bytes of the user's stack in a sample */
 };
 
 /* Markers are the values from PFM_STACK_MARKER on. */
@@ -59,7 +65,9 @@ typedef struct pfm_stack_smpl_arg {
 	/* most frames of a sample, without markers: 1 to PFM_STACK_MAX_FRAMES */
 	uint32_t max_frames;
 	uint32_t num_pmds; /* set by fmt_validate */
-	uint32_t reserved1;
+	/* most bytes of the user's stack, a multiple of 8 up to PFM_STACK_USER_STACK_MAX; 0: user
+	 * frames instead. Not with NO_USER. */
+	uint32_t user_stack;
 	uint64_t reserved[5];
 } pfm_stack_smpl_arg_t;
 
@@ -79,13 +87,14 @@ typedef struct pfm_stack_smpl_hdr {
 	uint32_t hdr_num_pmds;        /* most values of a sample */
 	uint64_t hdr_gap;             /* as in "default" */
 	uint64_t hdr_reserved[1];
-	uint32_t hdr_tag; /* PFM_STACK_SMPL_TAG */
-	uint32_t hdr_reserved1;
+	uint32_t hdr_tag;        /* PFM_STACK_SMPL_TAG */
+	uint32_t hdr_user_stack; /* most bytes of the user's stack in a sample */
 } pfm_stack_smpl_hdr_t;
 
 /* flags */
 enum {
-	PFM_STACK_CUT = 1, /* the stack has more frames than max_frames */
+	PFM_STACK_CUT = 1,        /* the stack has more frames than max_frames */
+	PFM_STACK_USER_STATE = 2, /* a pfm_stack_smpl_user_t follows the frames */
 };
 
 typedef struct pfm_stack_smpl_entry {
@@ -93,13 +102,45 @@ typedef struct pfm_stack_smpl_entry {
 	uint16_t npmds;           /* values */
 	uint16_t nframes;         /* frames, with markers; 0: the stack is unknown */
 	uint16_t source;          /* PFM_SMPL_*: how the sample was found */
-	uint16_t flags;           /* PFM_STACK_CUT */
+	uint16_t flags;           /* PFM_STACK_CUT, PFM_STACK_USER_STATE */
 } pfm_stack_smpl_entry_t;
+
+/* indexes of regs */
+enum {
+	PFM_STACK_AX,
+	PFM_STACK_BX,
+	PFM_STACK_CX,
+	PFM_STACK_DX,
+	PFM_STACK_SI,
+	PFM_STACK_DI,
+	PFM_STACK_BP,
+	PFM_STACK_SP,
+	PFM_STACK_IP,
+	PFM_STACK_R8, /* R9 to R15 follow */
+	PFM_STACK_REGS = PFM_STACK_R8 + 8
+};
+
+/* The thread at user level. stack_size bytes of its stack follow, from the stack pointer on. */
+typedef struct pfm_stack_smpl_user {
+	uint32_t abi;        /* 1: a program of 32 bits; 2: of 64 bits */
+	uint32_t stack_size; /* a multiple of 8 */
+	uint64_t regs[PFM_STACK_REGS];
+} pfm_stack_smpl_user_t;
+
+/* The user's registers and stack, which exist only with PFM_STACK_USER_STATE. */
+static inline const pfm_stack_smpl_user_t *pfm_stack_smpl_user(const pfm_stack_smpl_entry_t *e)
+{
+	return (const pfm_stack_smpl_user_t *)((const uint64_t *)(e + 1) + e->npmds + e->nframes);
+}
 
 /* Bytes of a sample, a multiple of 8. */
 static inline size_t pfm_stack_smpl_size(const pfm_stack_smpl_entry_t *e)
 {
-	return sizeof(*e) + ((size_t)e->npmds + e->nframes) * sizeof(uint64_t);
+	size_t n = sizeof(*e) + ((size_t)e->npmds + e->nframes) * sizeof(uint64_t);
+
+	if (e->flags & PFM_STACK_USER_STATE)
+		n += sizeof(pfm_stack_smpl_user_t) + pfm_stack_smpl_user(e)->stack_size;
+	return n;
 }
 
 #endif

@@ -25,7 +25,7 @@ it.
 from ._context import Context, EventSet, Pmcs, Pmds
 from ._formats import (
     Body, Buffer, EventKind, FoundBy, Frame, GapRecord, HistEntry, Level, Part, PartState,
-    ProcessEvent, Sample, Source, parse_samples)
+    ProcessEvent, Sample, Source, UserState, parse_samples)
 from ._live import Live, LiveCount
 from ._mount import Config, Mount, Pmu, find_mount
 from ._region import region
@@ -38,5 +38,5 @@ __all__ = [
     "FoundBy", "Frame", "GapRecord", "Gaps", "HistEntry", "Level", "Live", "LiveCount",
     "Message", "MessageKind", "Mount", "Overflows", "Part", "PartState", "Pmcs", "Pmds", "Pmu",
     "ProcessEvent", "Reading", "RegisterInfo", "Sample", "SetFlag", "Source", "State",
-    "StateKind", "Thread", "Total", "find_mount", "parse_messages", "parse_samples", "region",
+    "StateKind", "Thread", "Total", "UserState", "find_mount", "parse_messages", "parse_samples", "region",
 ]

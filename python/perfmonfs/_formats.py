@@ -57,11 +57,20 @@ class Frame(NamedTuple):
     address: int
 
 
+class UserState(NamedTuple):
+    """A thread at user level: registers by name, and its stack from registers["sp"] on. abi is 1 for
+    programs of 32 bits, 2 for programs of 64 bits."""
+
+    abi: int
+    registers: dict[str, int]
+    stack: bytes
+
+
 @dataclass
 class Sample:
     """A sample of count overflows of a PMD, with the place of the last one. values is {PMD: value} of
     the PMDs in its list smpl; a virtual PMD that was unavailable has None. frames are from the
-    innermost on. cut: the stack has more frames."""
+    innermost on. cut: the stack has more frames. user is there with the parameter user_stack."""
 
     pmd: int
     count: int
@@ -75,6 +84,7 @@ class Sample:
     values: dict[int, Optional[int]]
     frames: tuple[Frame, ...] = ()
     cut: bool = False
+    user: Optional[UserState] = None
 
 
 class Body(NamedTuple):
@@ -220,6 +230,9 @@ _STACK = struct.Struct("=HHHH")
 _MARKER = 2 ** 64 - 4095
 _LEVELS = {2 ** 64 - 128: Level.KERNEL, 2 ** 64 - 512: Level.USER, 2 ** 64 - 32: Level.HYPERVISOR}
 _CUT = 1
+_USER = 2
+_STATE = struct.Struct("=II17Q")
+_REGISTERS = "ax bx cx dx si di bp sp ip r8 r9 r10 r11 r12 r13 r14 r15".split()
 _EARLIER = 3
 
 
@@ -246,7 +259,12 @@ def _stack_sample(memory: Memory, at: int, sampled: Lists) -> tuple[Sample, int]
     frames = struct.unpack_from("=%dQ" % nframes, memory, at + 8 * npmds)
     sample = Sample(pmd, n, last_reset, ip, now, cpu, number, pid, tid, _values(memory, at, pmds),
                     _chain(frames), bool(flags & _CUT))
-    return sample, at + 8 * (npmds + nframes)
+    at += 8 * (npmds + nframes)
+    if flags & _USER:
+        abi, size, *registers = _STATE.unpack_from(memory, at)
+        at += _STATE.size + size
+        sample.user = UserState(abi, dict(zip(_REGISTERS, registers)), bytes(memory[at - size:at]))
+    return sample, at
 
 
 _Parser = Callable[[Memory, int, Lists], tuple[Sample, int]]

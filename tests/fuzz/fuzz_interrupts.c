@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "perfmonfs/smpl_stack.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ROOM = 16384 };
@@ -39,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		check_within(r, rec.counts, 2 * rec.ncounts);
 		check_within(r, rec.frames, rec.nframes);
+		check_within(r, rec.user.regs, rec.user.regs ? PFM_STACK_REGS : 0);
+		check_within(r, rec.user.stack, rec.user.stack_size / 8);
 	}
 	CHECK(r->tail == size - 1);
 	return 0;

@@ -95,6 +95,19 @@ class Formats(unittest.TestCase):
         self.assertEqual((buffer.lost, buffer.counts_lost, buffer.gap), (7, 8, 0))
         self.assertEqual(buffer.source, (perfmonfs.FoundBy.INTERRUPTS, 30, 2, 3, 4))
 
+    def test_registers_and_stack(self):
+        user = struct.pack("=II17Q", 2, 16, *range(1000, 1017)) + b"sixteen of bytes"
+        with_user = entry() + struct.pack("=HHHH", 0, 0, 1, 2) + user
+        without = entry() + struct.pack("=HHHH", 0, 0, 1, 0)
+        memory = self.stack(with_user, without)
+        first, second = perfmonfs.parse_samples(memory, {(0, 0): ()}, "stack").samples
+        self.assertEqual((first.user.abi, first.user.stack), (2, b"sixteen of bytes"))
+        self.assertEqual([first.user.registers[name] for name in ("ax", "sp", "ip", "r15")],
+                         [1000, 1007, 1008, 1016])
+        self.assertIsNone(second.user)
+        self.assertRaises(ValueError, perfmonfs.parse_samples, self.stack(with_user[:-8]),
+                          {(0, 0): ()}, "stack")
+
     def test_a_value_that_was_unavailable(self):
         sample = entry() + struct.pack("=HHHH", 2, 0, 1, 0) + struct.pack("=2Q", 2 ** 64 - 1, 2 ** 64 - 1)
         buffer = perfmonfs.parse_samples(self.stack(sample), {(0, 0): (260, 1)}, "stack")
@@ -151,12 +164,14 @@ class Layouts(unittest.TestCase):
         "pfm_msg": _values._MESSAGE, "pfm_live": _live._HEADER, "pfm_live_pmd": _live._PMD,
         "pfm_smpl_source": _formats._SOURCE, "pfm_dfl_smpl_entry": _formats._ENTRY,
         "pfm_dfl_smpl_hdr": _formats._DEFAULT, "pfm_stack_smpl_hdr": _formats._DEFAULT,
+        "pfm_stack_smpl_user": _formats._STATE,
         "pfm_nway_smpl_hdr": _formats._NWAY, "pfm_nway_smpl_part": _formats._PART,
         "pfm_hist_smpl_hdr": _formats._HIST, "pfm_hist_smpl_entry": _formats._HIST_ENTRY,
         "pfm_correlate_smpl_hdr": _formats._CORRELATE, "pfm_correlate_smpl_rec": _formats._RECORD,
         "pfm_correlate_smpl_event": _formats._EVENT,
     }
     WHOLE = {"pfm_msg", "pfm_live_pmd", "pfm_smpl_source", "pfm_dfl_smpl_entry", "pfm_nway_smpl_part",
+             "pfm_stack_smpl_user",
              "pfm_hist_smpl_entry", "pfm_correlate_smpl_rec", "pfm_correlate_smpl_event"}
 
     def setUp(self):

@@ -448,14 +448,85 @@ TEST(stack)
 	stack_is(PFM_STACK_SMPL_NO_USER, 127, 0, 3, 0);
 }
 
+/* The user's registers and stack, of which a sample has as much as was asked for. */
+static void user_state_of_is(
+	const pfm_buffer_fmt_t *fmt, size_t at, uint32_t user_stack, uint32_t size, uint32_t want)
+{
+	uint64_t frames[] = {PFM_STACK_KERNEL, ~0xffULL << 32}, regs[PFM_STACK_REGS], words[8];
+	pfm_stack_smpl_arg_t stack = {.buf_size = 4096, .max_frames = 5, .user_stack = user_stack};
+	pfm_ovfl_arg_t arg = some_overflow(1);
+	pfm_smpl_where_t where = some_where();
+	const pfm_stack_smpl_user_t *user;
+	pfm_stack_smpl_entry_t *e;
+	struct smpl s;
+
+	for (unsigned i = 0; i < PFM_STACK_REGS; i++)
+		regs[i] = 1000 + i;
+	for (unsigned i = 0; i < COUNT(words); i++)
+		words[i] = 2000 + i;
+	where.nframes = COUNT(frames);
+	where.frames = frames;
+	where.user = (pfm_smpl_user_t){regs, words, size, 2};
+	assert_int_equal(fmt->fmt_user_stack(&stack), user_stack);
+	assert_int_equal(smpl_open(&s, fmt, &stack, NPMDS), 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 77, &where), 0);
+	e = (void *)(s.buf + at);
+	user = pfm_stack_smpl_user(e);
+	assert_int_equal(smpl_u64(&s, 8), at + pfm_stack_smpl_size(e));
+	assert_int_equal(e->flags, user_stack ? PFM_STACK_USER_STATE : 0);
+	if (user_stack) {
+		assert_int_equal(pfm_stack_smpl_size(e), 48 + 16 + 16 + 144 + want);
+		assert_int_equal(user->abi, 2);
+		assert_int_equal(user->stack_size, want);
+		assert_memory_equal(user->regs, regs, sizeof(regs));
+		assert_memory_equal(user + 1, words, want);
+	}
+	where.user.regs = NULL;
+	at = smpl_u64(&s, 8) + (fmt == &format_profile ? 8 : 0);
+	assert_int_equal(smpl_overflow(&s, &arg, 78, &where), 0);
+	assert_int_equal(((pfm_stack_smpl_entry_t *)(s.buf + at))->flags, 0);
+	smpl_close(&s);
+}
+
+static void user_state_is(uint32_t user_stack, uint32_t size, uint32_t want)
+{
+	user_state_of_is(&format_stack, 128, user_stack, size, want);
+	user_state_of_is(&format_profile, 128 + 8, user_stack, size, want);
+}
+
+TEST(user_state)
+{
+	pfm_stack_smpl_arg_t arg = {.buf_size = 1 << 20, .max_frames = 5, .user_stack = 65528};
+
+	user_state_is(0, 64, 0);
+	user_state_is(64, 64, 64);
+	user_state_is(64, 24, 24);
+	user_state_is(16, 64, 16);
+	user_state_is(64, 0, 0);
+	assert_int_equal(format_stack.fmt_validate(0, NPMDS, &arg), 0);
+	arg.user_stack = 65536;
+	assert_int_equal(format_stack.fmt_validate(0, NPMDS, &arg), EINVAL);
+	arg.user_stack = 12;
+	assert_int_equal(format_profile.fmt_validate(0, NPMDS, &arg), EINVAL);
+	arg.user_stack = 16;
+	arg.buf_flags = PFM_STACK_SMPL_NO_USER;
+	assert_int_equal(format_profile.fmt_validate(0, NPMDS, &arg), EINVAL);
+	arg.buf_flags = PFM_STACK_SMPL_NO_KERNEL;
+	assert_int_equal(format_profile.fmt_validate(0, NPMDS, &arg), 0);
+}
+
 /* The largest sample fits, whatever is in the stack; then the buffer is full. */
 static void stack_fills(const pfm_buffer_fmt_t *fmt, size_t at)
 {
 	pfm_stack_smpl_arg_t stack = {
-		.buf_size = at + 48 + (NPMDS + 5 + PFM_STACK_MAX_MARKERS) * 8, .max_frames = 5};
-	uint64_t frames[200];
+		.buf_size = at + 48 + (NPMDS + 5 + PFM_STACK_MAX_MARKERS) * 8 + 144 + 64,
+		.max_frames = 5,
+		.user_stack = 64};
+	uint64_t frames[200], words[20] = {0};
 	pfm_ovfl_arg_t arg = {.smpl_pmds = {0xf}, .ovfl_count = 1};
-	pfm_smpl_where_t where = {.nframes = COUNT(frames), .frames = frames};
+	pfm_smpl_where_t where = {.nframes = COUNT(frames),
+		.frames = frames,
+		.user = {words, words, sizeof(words), 2}};
 	struct smpl s;
 
 	for (unsigned i = 0; i < COUNT(frames); i++)

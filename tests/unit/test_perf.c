@@ -29,6 +29,7 @@
 #include "backend/sysfs/sysfs.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
+#include "perfmonfs/smpl_stack.h"
 
 /* perf_event_open(2) of the backend: fails with @refuse if that is not 0; opens groups of up to
  * @room events that never run if that is not 0. Other calls go on. */
@@ -1591,6 +1592,41 @@ TEST_WITH(open_thread, close_cpu, interrupt_events)
 	assert_false(be->ops->interrupt_next(cpu, &in));
 	munmap(code, 4096);
 	munmap(p, 2 * 4096);
+}
+
+/* The registers at a fault, and the stack from the stack pointer on. */
+TEST_WITH(open_thread, close_cpu, interrupt_user_stack)
+{
+	enum { SIZE = 16384 };
+	const struct interrupt_conf conf = {.batch = 1, .stacks = true, .user_stack = SIZE};
+	volatile uint64_t mark[] = {0x6d61726b6d61726b, 0x7374616b7374616b};
+	uint64_t sel = event("page-faults"), here = (uintptr_t)mark, sp;
+	char *p = fresh_pages(1);
+	struct interrupt in = {0};
+	struct err e = {0};
+
+	if (!be->user_stacks)
+		skip();
+	assert_true(be->ops->interrupts_bytes(SIZE) > be->ops->interrupts_bytes(0));
+	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 1, 1, &e), 0);
+	start(0, sel);
+	touch(p, 1);
+	stop(0);
+	while (be->ops->interrupt_next(cpu, &in) && in.where.ip >> 63)
+		;
+	assert_int_equal(in.kind, INTERRUPT_OVERFLOW);
+	assert_non_null(in.where.user.regs);
+	assert_int_equal(in.where.user.abi, 2);
+	assert_true(in.where.user.stack_size % 8 == 0 && in.where.user.stack_size <= SIZE);
+	assert_int_equal(in.where.user.regs[PFM_STACK_IP], in.where.ip);
+	sp = in.where.user.regs[PFM_STACK_SP];
+	assert_true(here > sp && here + sizeof(mark) <= sp + in.where.user.stack_size);
+	assert_memory_equal((const char *)in.where.user.stack + (here - sp),
+		(const void *)(uintptr_t)mark, sizeof(mark));
+	for (unsigned i = 0; i < in.where.nframes; i++)
+		assert_int_not_equal(in.where.frames[i], PFM_STACK_USER);
+	munmap(p, 4096);
 }
 
 /* Each fault is an interrupt, with the address of the instruction that it interrupts. Other threads

@@ -78,6 +78,20 @@ static int smpl_charge(struct smpl *s, const struct fs_context *ctx, struct err 
 		e);
 }
 
+static uint32_t smpl_user_stack(const struct smpl *s)
+{
+	return s->fmt && s->fmt->fmt_user_stack ? s->fmt->fmt_user_stack(s->arg) : 0;
+}
+
+static int smpl_check_user_stack(const struct fs *fs, const struct smpl *s, struct err *e)
+{
+	if (!smpl_user_stack(s) || fs->be->user_stacks)
+		return 0;
+	return err_set(e, EOPNOTSUPP,
+		"user_stack: only perfmonfs --backend=perf, on x86-64, records the registers and "
+		"stacks of threads: leave it out");
+}
+
 static int smpl_prepare(
 	struct fs *fs, const struct fs_context *ctx, unsigned flags, struct smpl *s, struct err *e)
 {
@@ -89,6 +103,8 @@ static int smpl_prepare(
 	rc = smpl_charge(s, ctx, e);
 	if (rc == 0 && s->fmt->fmt_validate)
 		rc = smpl_validate(s, flags, npmds, e);
+	if (rc == 0)
+		rc = smpl_check_user_stack(fs, s, e);
 	if (rc == 0)
 		rc = smpl_make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)
@@ -168,7 +184,8 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 /* The part that goes to the context's owner. */
 static struct sampling smpl_sampling(const struct smpl *s)
 {
-	struct sampling out = {.fmt = s->fmt, .in_clone = s->in_clone};
+	struct sampling out = {
+		.fmt = s->fmt, .in_clone = s->in_clone, .user_stack = smpl_user_stack(s)};
 
 	if (s->mem) {
 		out.buf = s->mem->mem;
