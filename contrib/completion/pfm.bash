@@ -25,7 +25,7 @@ _pfm_values() {
 	KEY*) printf '%s\n' command pid tid cpu object function ;;
 	ORDER) printf '%s\n' callees callers ;;
 	WHAT) printf '%s\n' thread process context ;;
-	fp) echo fp ;;
+	HOW) printf '%s\n' fp dwarf ;;
 	FILE) compgen -f -- "$2" ;;
 	DIR) compgen -d -- "$2" ;;
 	esac

@@ -36,8 +36,8 @@ function __pfm_values
 			printf '%s\n' callees callers
 		case WHAT
 			printf '%s\n' thread process context
-		case fp
-			echo fp
+		case HOW
+			printf "%s\n" fp dwarf
 		case FILE
 			__fish_complete_path $argv[2]
 		case DIR

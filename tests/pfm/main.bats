@@ -216,6 +216,7 @@ values() {
 		pfm report --sort comma      | command
 		pfm top --by con             | context
 		pfm record --call-graph f    | fp
+		pfm record --call-graph d    | dwarf
 		pfm report -i shown-         | shown-file
 		pfm stat -r 3 tru            | true
 		pfm stat -- -e page-         | !page-faults

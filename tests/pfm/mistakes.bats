@@ -38,7 +38,10 @@ mistakes() {
 		stat -event cycles true       | --event two dashes
 		stat -e cycles --help         | pfm help stat
 		list --per-core               | an option of pfm stat
-		record --call-graph dwarf true | dwarf frame -g -fno-omit-frame-pointer
+		record --call-graph lbr true  | lbr --call-graph=dwarf -g
+		record --call-graph dwarf,12 true | dwarf,12 multiple of 8 65528
+		record --call-graph dwarf,65536 true | 65528 --call-graph=dwarf,16384
+		record --call-graph=dwarf, true | multiple of 8
 		record --call-graph true      | --call-graph=fp
 		stat -g true                  | -g true group
 		stat -j -e true               | -e true event

@@ -473,6 +473,76 @@ asm_is() {
 	no_contexts
 }
 
+# frameless_whole PERCENT: the share of the samples in frameless whose chains have all twelve functions, or more
+frameless_whole() {
+	pfm report recorded --folded | awk -v want="$1" '
+		/^frameless;/ && /;f12[; ]/ { all += $NF }
+		/^frameless;_start;.*;main;f1;f2;f3;f4;f5;f6;f7;f8;f9;f10;f11;f12[; ]/ { whole += $NF }
+		END {
+			printf "%d of %d\n", whole, all
+			exit !(all && 100 * whole >= want * all)
+		}'
+}
+
+@test "call chains: of code without frame pointers, by registers and stacks" {
+	serve_perf
+	run pfm record -o recorded --call-graph=dwarf true
+	[[ $status = 0 ]] || skip "$output"
+	pfm record -o recorded --call-graph=dwarf "$BUILD/tests/fs/frameless" 1000
+	frameless_whole 99
+	[ "$(pfm report recorded --folded | awk '{ n += $NF } END { print n }')" -gt 100 ]
+	[ "$(stat -c %s recorded)" -lt 1000000 ]
+	pfm report recorded | grep '^# call chains: from 8192 bytes of stack, '
+	# Of three processes, two at the same time
+	cat >script <<-END
+		"$BUILD/tests/fs/frameless" 200 &
+		"$BUILD/tests/fs/frameless" 200
+		wait
+	END
+	pfm record -o recorded --call-graph=dwarf,16384 sh script
+	frameless_whole 99
+	# In pieces, each with its own numbers of files
+	pfm record -o pieces --rotate 200ms,2 --call-graph=dwarf "$BUILD/tests/fs/frameless" 2000
+	cp "$(printf '%s\n' pieces.* | sort -V | tail -n 1)" recorded
+	frameless_whole 99
+	# A running process, in which nothing is mapped any more
+	"$BUILD/tests/fs/frameless" 100000 &
+	RECORD=$!
+	pfm record -o recorded --call-graph=dwarf -p $RECORD sleep 1
+	frameless_whole 99
+	no_contexts
+}
+
+@test "call chains: a piece of the stack that is too short" {
+	serve_perf
+	run pfm record -o recorded --call-graph=dwarf,64 "$BUILD/tests/fs/frameless" 300
+	[[ $status = 0 ]] || skip "$output"
+	pfm report recorded | grep -qE '^# call chains: [0-9]+ cut: the stack is deeper'
+	pfm report recorded --folded | grep ';f11;f12 '
+	run ! grep ';f1;.*;f12 ' <(pfm report recorded --folded)
+}
+
+@test "call chains: registers and stacks are for threads of the perf backend" {
+	serve_perf
+	run -125 pfm record --call-graph=dwarf -C "$CPU_BURNT" true
+	[[ $output == *"not for CPUs"* ]]
+	new stacks
+	put EINVAL "$C/format" "stack user_stack=1025"
+	put EINVAL "$C/format" "stack user_stack=1024 no_user"
+	put ok "$C/format" "stack user_stack=1024 size=65536"
+	refused EINVAL "load cpu=$CPU_BURNT" user_stack
+	refused EOPNOTSUPP "load tid=$$ cpus=$CPU_BURNT" user_stack
+}
+
+@test "call chains: simulated CPUs have no registers and stacks of threads" {
+	serve --backend=sim
+	run -125 pfm record --call-graph=dwarf -C 1
+	[[ $output == *"simulated CPUs run no programs"* ]]
+	new stacks
+	put EOPNOTSUPP "$C/format" "profile user_stack=1024"
+	put ok "$C/format" "profile user_stack=0"
+}
+
 @test "call chains: simulated CPUs have none" {
 	serve --backend=sim
 	run -125 pfm record -g -C 1

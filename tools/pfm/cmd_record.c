@@ -22,6 +22,7 @@
 #include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/samples/recorder.h"
 #include "tools/pfm/samples/recording.h"
+#include "tools/pfm/samples/unwind.h"
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/signals.h"
@@ -39,6 +40,11 @@ enum {
 	RECORD_PIECE_MIN = 65536, /* bytes */
 	RECORD_PIECE_MIN_NS = 100000000,
 	RECORD_STACKS = 4, /* buffers are this many times larger for stacks */
+	/* Bytes of the user's stack for chains without frame pointers, and the samples that a
+	 * buffer has room for. */
+	RECORD_USER_STACK = 8192,
+	RECORD_USER_SAMPLES = 64,
+	RECORD_USER_BUFFER_MAX = 2 << 20,
 };
 
 static const char record_file[] = "pfm.data";
@@ -66,6 +72,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0: without limit */
 	struct pieces pieces; /* keep is 0: the recording is one file */
 	bool stacks;
+	uint32_t user_stack; /* bytes, for --call-graph=dwarf; 0: by frame pointers */
 	bool no_symbols;
 	char **command; /* NULL: none */
 };
@@ -87,7 +94,10 @@ static const struct option_row record_options_rows[] = {
 		0},
 	{'o', "output", "FILE", "default: pfm.data; - is standard output", 0},
 	{'g', NULL, NULL, "with call chains, by frame pointers", 0},
-	{RECORD_CALL_GRAPH, "call-graph", "fp", "the same", 0},
+	{RECORD_CALL_GRAPH, "call-graph", "HOW",
+		"fp: the same; dwarf or dwarf,BYTES: with call chains of code without frame "
+		"pointers, from BYTES of stack, 8192 by default",
+		0},
 	{'D', "delay", "TIME",
 		"begin to sample after that time, like 500ms or 2s; a number alone is ms", 0},
 	{RECORD_DURATION, "duration", "TIME",
@@ -156,18 +166,38 @@ static int record_number(
 	return rc < 0 ? err_prefix(e, "%s", what) : 0;
 }
 
-/* Debug information and branch records would also find chains without frame pointers. */
+/* Sets how many bytes of stack a sample has: "dwarf" or "dwarf,BYTES". */
+static int record_set_user_stack(struct record_options *o, const char *how, struct err *e)
+{
+	struct slice bytes = slice_of(how);
+	uint64_t n = RECORD_USER_STACK;
+
+	slice_cut(&bytes, ',');
+	if (strchr(how, ',') &&
+		(num_within(bytes, 8, PFM_STACK_USER_STACK_MAX, &n, e) < 0 || n % 8))
+		return err_set(e, EINVAL,
+			"--call-graph %.40s: give a multiple of 8 bytes up to %d, like "
+			"--call-graph=dwarf,16384",
+			how, PFM_STACK_USER_STACK_MAX);
+	o->user_stack = (uint32_t)n;
+	return unwind_check(e);
+}
+
 static int record_set_call_graph(struct record_options *o, const char *how, struct err *e)
 {
 	o->stacks = true;
+	o->user_stack = 0;
 	if (strcmp(how, "fp") == 0)
 		return 0;
-	if (strncmp(how, "dwarf", strlen("dwarf")) == 0 || strcmp(how, "lbr") == 0)
+	if (slice_is(slice_cut(&(struct slice){how, strlen(how)}, ','), "dwarf"))
+		return record_set_user_stack(o, how, e);
+	if (strcmp(how, "lbr") == 0)
 		return err_set(e, EOPNOTSUPP,
-			"--call-graph %s: pfm has chains by frame pointers alone: give -g, and "
-			"compile with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer",
-			how);
-	return err_set(e, EINVAL, "--call-graph %s: give --call-graph=fp, or -g", how);
+			"--call-graph lbr: pfm records no branches: give --call-graph=dwarf, or "
+			"-g");
+	return err_set(e, EINVAL,
+		"--call-graph %.40s: give --call-graph=fp, which is -g, or --call-graph=dwarf",
+		how);
 }
 
 static int record_add_events(struct record_options *o, const char *list, struct err *e)
@@ -439,8 +469,30 @@ static int record_find_periods(struct record_plan *plan, const struct record_opt
 	return 0;
 }
 
+/* Registers and stacks of threads come from the perf backend. A stack is memory of its process, so
+ * that the right to a CPU is not enough. */
+static int record_want_user_stacks(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
+{
+	size_t size = RECORD_USER_SAMPLES * ((size_t)o->user_stack + 512);
+
+	if (strcmp(t->backend, "perf") != 0)
+		return err_set(e, EOPNOTSUPP,
+			"--call-graph=dwarf: the %s backend records no registers and stacks of "
+			"threads: mount with perfmonfs --backend=perf, or give -g",
+			t->backend);
+	if (o->where.kind == PLACE_CPU)
+		return err_set(e, EOPNOTSUPP,
+			"--call-graph=dwarf is for commands, processes and threads, not for CPUs: "
+			"give -p or -t, or -g");
+	plan->sampling.user_stack = o->user_stack;
+	plan->sampling.buf_size = size < RECORD_USER_BUFFER_MAX ? size : RECORD_USER_BUFFER_MAX;
+	return 0;
+}
+
 /* Call chains come from the kernel's interrupts. */
-static int record_want_stacks(struct record_plan *plan, const struct tree *t, struct err *e)
+static int record_want_stacks(struct record_plan *plan, const struct record_options *o,
+	const struct tree *t, struct err *e)
 {
 	if (strcmp(t->backend, "sim") == 0)
 		return err_set(e, EOPNOTSUPP,
@@ -448,7 +500,7 @@ static int record_want_stacks(struct record_plan *plan, const struct tree *t, st
 			"or record without -g");
 	plan->sampling.stacks = true;
 	plan->sampling.buf_size *= RECORD_STACKS;
-	return 0;
+	return o->user_stack ? record_want_user_stacks(plan, o, t, e) : 0;
 }
 
 static int record_make_plan(struct record_plan *plan, const struct record_options *o,
@@ -468,7 +520,7 @@ static int record_make_plan(struct record_plan *plan, const struct record_option
 	plan->tick_ns = tick_us * 1000;
 	plan->sampling.buf_size =
 		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
-	return o->stacks ? record_want_stacks(plan, t, e) : 0;
+	return o->stacks ? record_want_stacks(plan, o, t, e) : 0;
 }
 
 static void record_add_line(struct text *info, const char *key, const char *file)
@@ -502,7 +554,9 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 		record_add_command(info, o->command);
 	text_printf(info, "pmu %s, backend %s\ntick_ns %" PRIu64 "\n", t->pmu, t->backend,
 		plan->tick_ns);
-	if (plan->sampling.stacks)
+	if (plan->sampling.user_stack)
+		text_printf(info, "call_graph dwarf %" PRIu32 "\n", plan->sampling.user_stack);
+	else if (plan->sampling.stacks)
 		text_printf(info, "call_graph frame pointers\n");
 	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
 	record_add_line(info, "host", "/proc/sys/kernel/hostname");

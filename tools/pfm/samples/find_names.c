@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/samples/find_names.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/symbols.h"
 
@@ -219,15 +218,11 @@ static int find_open(const struct finder *f, const struct object *o)
 	return live ? live->fd : -1;
 }
 
-/* Opens a copy of pfm's own [vdso], which is that of all processes since the boot. */
 static struct symbols *find_vdso(const struct finder *f, const struct object *o, struct err *e)
 {
-	CLEANUP_CLOSE int fd = memfd_create("vdso", MFD_CLOEXEC);
-	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *head = own;
+	CLEANUP_CLOSE int fd = find_same_boot(f->r) ? mapped_file_open_vdso() : -ESTALE;
 
-	if (own && fd >= 0 && find_same_boot(f->r) &&
-		write(fd, own, head->e_shoff + (size_t)head->e_shnum * head->e_shentsize) > 0)
+	if (fd >= 0)
 		return symbols_open(o, fd, e);
 	err_set(e, ENOENT, "the [vdso] of the recorded kernel is not here");
 	return NULL;

@@ -59,6 +59,42 @@ static void head_write_notes(const struct recording *r, FILE *out)
 	}
 }
 
+/* A number that the recording has for @key; 0: it has none. */
+static uint64_t head_number(const struct recording *r, const char *key)
+{
+	uint64_t n = 0;
+	struct err ignored;
+
+	(void)num_u64(recording_info(r, key), &n, &ignored);
+	return n;
+}
+
+static void head_write_cut(const struct recording *r, const char *key, const char *why, FILE *out)
+{
+	uint64_t n = head_number(r, key);
+
+	if (n)
+		fprintf(out, "# call chains: %" PRIu64 " cut: %s\n", n, why);
+}
+
+static void head_write_chains(const struct recording *r, FILE *out)
+{
+	struct slice how = recording_info(r, "call_graph");
+
+	if (!slice_is(slice_cut(&how, ' '), "dwarf")) {
+		fprintf(out, "# call chains: by frame pointers; code without them hides callers\n");
+		return;
+	}
+	fprintf(out, "# call chains: from %.*s bytes of stack, %" PRIu64 " of them whole\n",
+		(int)how.n, how.p, head_number(r, "chains_whole"));
+	head_write_cut(r, "chains_cut_stack",
+		"the stack is deeper than these bytes: record more of it", out);
+	head_write_cut(r, "chains_cut_code", "the code has no call frame information", out);
+	head_write_cut(r, "chains_cut_deep", "they have more functions than are recorded", out);
+	head_write_cut(
+		r, "chains_cut_broken", "a file is damaged, or unwinding took too long", out);
+}
+
 const char *report_unit(const struct recording *r)
 {
 	return r->event->hz ? "events" : "overflows";
@@ -81,7 +117,7 @@ void report_write_head(const struct recording *r, FILE *out)
 		fprintf(out, ", %zu with call chains", r->nstacks);
 	fprintf(out, "\n");
 	if (r->nstacks)
-		fprintf(out, "# call chains: by frame pointers; code without them hides callers\n");
+		head_write_chains(r, out);
 	head_write_notes(r, out);
 }
 

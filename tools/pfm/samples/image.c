@@ -68,7 +68,7 @@ void image_free(struct image *im)
 	image_free_all(&im->objects, image_free_object);
 }
 
-static struct image_process *image_known(const struct image *im, uint32_t pid)
+struct image_process *image_known(const struct image *im, uint32_t pid)
 {
 	struct hash_node *node = hash_find(&im->processes, pid);
 
@@ -178,8 +178,10 @@ void image_exec(struct image *im, uint32_t pid)
 {
 	struct image_process *p = image_known(im, pid);
 
-	if (p)
+	if (p) {
 		p->n = 0;
+		p->execs++;
+	}
 }
 
 int image_add(struct image *im, const struct data_map *m, const char *name)

@@ -42,6 +42,7 @@ struct image_process {
 	uint64_t read_at;
 	uint64_t named_at;
 	bool makes_code; /* pfm record: it has memory that is executed */
+	uint64_t execs;  /* how often its mappings were forgotten */
 };
 
 struct image_thread {
@@ -63,6 +64,8 @@ struct image {
 int image_init(struct image *im);
 void image_free(struct image *im);
 
+/* Finds the process. NULL: it is not known. */
+struct image_process *image_known(const struct image *im, uint32_t pid);
 /* Finds the process, or adds it. NULL: no memory. */
 struct image_process *image_process(struct image *im, uint32_t pid);
 /*

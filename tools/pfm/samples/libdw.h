@@ -12,6 +12,7 @@
 #define LIBDW_FUNCTIONS(F)                                                                         \
 	F(struct libdw, dwarf_attr)                                                                \
 	F(struct libdw, dwarf_attr_integrate)                                                      \
+	F(struct libdw, dwarf_cfi_addrframe)                                                       \
 	F(struct libdw, dwarf_child)                                                               \
 	F(struct libdw, dwarf_cu_getdwarf)                                                         \
 	F(struct libdw, dwarf_cu_info)                                                             \
@@ -19,6 +20,7 @@
 	F(struct libdw, dwarf_filesrc)                                                             \
 	F(struct libdw, dwarf_formstring)                                                          \
 	F(struct libdw, dwarf_formudata)                                                           \
+	F(struct libdw, dwarf_frame_register)                                                      \
 	F(struct libdw, dwarf_getsrc_die)                                                          \
 	F(struct libdw, dwarf_getsrcfiles)                                                         \
 	F(struct libdw, dwarf_hasattr)                                                             \
@@ -29,10 +31,15 @@
 	F(struct libdw, dwarf_ranges)                                                              \
 	F(struct libdw, dwarf_siblingof)                                                           \
 	F(struct libdw, dwarf_tag)                                                                 \
+	F(struct libdw, dwfl_addrmodule)                                                           \
+	F(struct libdw, dwfl_attach_state)                                                         \
 	F(struct libdw, dwfl_begin)                                                                \
 	F(struct libdw, dwfl_build_id_find_elf)                                                    \
 	F(struct libdw, dwfl_end)                                                                  \
+	F(struct libdw, dwfl_frame_pc)                                                             \
+	F(struct libdw, dwfl_getthread_frames)                                                     \
 	F(struct libdw, dwfl_module_build_id)                                                      \
+	F(struct libdw, dwfl_module_eh_cfi)                                                        \
 	F(struct libdw, dwfl_module_getelf)                                                        \
 	F(struct libdw, dwfl_module_getsym_info)                                                   \
 	F(struct libdw, dwfl_module_getsymtab)                                                     \
@@ -42,6 +49,7 @@
 	F(struct libdw, dwfl_report_elf)                                                           \
 	F(struct libdw, dwfl_report_end)                                                           \
 	F(struct libdw, dwfl_standard_find_debuginfo)                                              \
+	F(struct libdw, dwfl_thread_state_registers)                                               \
 	F(struct libdw, elf_getphdrnum)                                                            \
 	F(struct libdw, elf_getscn)                                                                \
 	F(struct libdw, elf_rawfile)                                                               \

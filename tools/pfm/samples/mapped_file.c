@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tools/pfm/samples/mapped_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -63,6 +66,19 @@ int mapped_file_open(const struct data_map *m, const char *name)
 	snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);
 	fd = mapped_open_inode(path, inode);
 	return fd >= 0 ? fd : -ESTALE;
+}
+
+int mapped_file_open_vdso(void)
+{
+	CLEANUP_CLOSE int fd = memfd_create("vdso", MFD_CLOEXEC);
+	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *head = own;
+
+	if (!own || fd < 0)
+		return -ENOENT;
+	if (write(fd, own, head->e_shoff + (size_t)head->e_shnum * head->e_shentsize) < 0)
+		return -errno;
+	return take_fd(&fd);
 }
 
 /* Gets the effective user of process @own, and its number in its own PID namespace. */

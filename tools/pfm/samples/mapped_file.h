@@ -13,6 +13,10 @@
  * or -errno; -ESTALE: another file is at that path now; -ESRCH: the mapping is gone. */
 int mapped_file_open(const struct data_map *m, const char *name);
 
+/* Opens a copy of pfm's own [vdso], which is that of all processes since the boot. Returns the
+ * descriptor, or -errno. */
+int mapped_file_open_vdso(void);
+
 /* Opens the file in which process @pid names the code that it makes: /tmp/perf-PID.map of its mount
  * and PID namespaces. Its owner has to be the user of the process. Returns the descriptor, or
  * -errno. */

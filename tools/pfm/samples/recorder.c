@@ -54,6 +54,7 @@ int recorder_open(struct recorder *r, const char *path, const struct sampling *s
 {
 	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1, .alarm = -1};
 	if (data_create(&r->out, path, e) < 0 || track_init(&r->track, &r->out, e) < 0 ||
+		(sampling->user_stack && chains_new(&r->track.chains, &r->out, e) < 0) ||
 		recorder_open_timer(r, e) < 0 ||
 		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0) {
 		recorder_close(r, false, &(struct err){0});
@@ -324,6 +325,8 @@ static int recorder_complete(struct recorder *r, struct err *e)
 	const struct data_end end = {r->stopped_ns};
 	struct err why = {0};
 
+	if (r->track.chains && chains_end(r->track.chains, e) < 0)
+		return -e->no;
 	if (!r->no_names && recorder_find_names(r, &why) < 0)
 		fprintf(stderr, "pfm record: addresses without names: %s\n", why.text);
 	return data_put(&r->out, DATA_END, &end, sizeof(end), NULL, e);

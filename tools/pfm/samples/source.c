@@ -69,6 +69,7 @@ static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, 
 		strcpy(a.setup.format, PFM_PROFILE_SMPL_NAME);
 		a.arg.profile.buf_size = sampling->buf_size;
 		a.arg.profile.max_frames = SOURCE_FRAMES;
+		a.arg.profile.user_stack = sampling->user_stack;
 	} else {
 		a.arg.correlate.buf_size = sampling->buf_size;
 	}
@@ -252,36 +253,46 @@ static int source_take_sample(
 	return data_put(t->out, DATA_SAMPLE, &s, sizeof(s), NULL, e);
 }
 
-struct source_stack {
-	struct data_stack s;
-	uint64_t frames[2 + SOURCE_FRAMES + PFM_STACK_MAX_MARKERS];
-};
-
-static void source_add_frame(struct source_stack *st, uint64_t frame)
+static void source_add_frame(struct chain *c, uint64_t frame)
 {
-	st->frames[st->s.nframes++] = frame;
+	c->frames[c->s.nframes++] = frame;
+}
+
+static const uint64_t *source_frames(const pfm_stack_smpl_entry_t *entry)
+{
+	return (const uint64_t *)(entry + 1) + entry->npmds;
 }
 
 /* Copies the frames. Those of the kernel may have been left out: the interrupted function is then
  * unknown, and the first of the other frames is its caller. */
-static void source_copy_frames(struct source_stack *st, const pfm_stack_smpl_entry_t *entry)
+static void source_copy_frames(struct chain *c, const pfm_stack_smpl_entry_t *entry)
 {
-	const uint64_t *frames = (const uint64_t *)(entry + 1) + entry->npmds;
+	const uint64_t *frames = source_frames(entry);
 
-	if (entry->nframes && frames[0] == PFM_STACK_USER && !entry->dfl.ip) {
-		source_add_frame(st, DATA_MARKER_KERNEL);
-		source_add_frame(st, 0);
+	if (!entry->dfl.ip && (!entry->nframes || frames[0] == PFM_STACK_USER)) {
+		source_add_frame(c, DATA_MARKER_KERNEL);
+		source_add_frame(c, 0);
 	}
 	for (unsigned i = 0; i < entry->nframes; i++)
-		source_add_frame(st, frames[i]);
+		source_add_frame(c, frames[i]);
+}
+
+/* The user's registers and stack; NULL: there are none. */
+static const pfm_stack_smpl_user_t *source_user(const pfm_stack_smpl_entry_t *entry)
+{
+	return entry->flags & PFM_STACK_USER_STATE ? pfm_stack_smpl_user(entry) : NULL;
 }
 
 /* The first address in the program, which decides whether its mappings are known; 0: none. */
-static uint64_t source_user_ip(const struct source_stack *st)
+static uint64_t source_user_ip(const pfm_stack_smpl_entry_t *entry)
 {
-	for (uint32_t i = 1; i < st->s.nframes; i++)
-		if (st->frames[i - 1] == DATA_MARKER_USER)
-			return st->frames[i];
+	const uint64_t *frames = source_frames(entry);
+
+	if (source_user(entry))
+		return source_user(entry)->regs[PFM_STACK_IP];
+	for (uint32_t i = 1; i < entry->nframes; i++)
+		if (frames[i - 1] == DATA_MARKER_USER)
+			return frames[i];
 	return 0;
 }
 
@@ -300,28 +311,30 @@ static int source_take_no_stack(
 static int source_take_stack(
 	struct source *s, struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
 {
-	struct source_stack st = {
-		.s = {
-			.event = source_event(s, &entry->dfl),
-			.time = entry->dfl.tstamp,
-			.weight = source_weight(s, &entry->dfl),
-			.pid = entry->dfl.tgid,
-			.tid = entry->dfl.pid,
-			.cpu = entry->dfl.cpu,
-			.flags = entry->flags & PFM_STACK_CUT ? DATA_STACK_CUT : 0,
-		}};
+	const pfm_stack_smpl_user_t *user = t->chains ? source_user(entry) : NULL;
+	struct chain c = {.s = {
+				  .event = source_event(s, &entry->dfl),
+				  .time = entry->dfl.tstamp,
+				  .weight = source_weight(s, &entry->dfl),
+				  .pid = entry->dfl.tgid,
+				  .tid = entry->dfl.pid,
+				  .cpu = entry->dfl.cpu,
+				  .flags = entry->flags & PFM_STACK_CUT ? DATA_STACK_CUT : 0,
+			  }};
 
-	if (!entry->nframes)
+	if (!entry->nframes && !user)
 		return source_take_no_stack(s, t, entry, e);
 	source_measure(s, &entry->dfl);
-	source_copy_frames(&st, entry);
-	if (st.frames[0] == DATA_MARKER_USER)
-		image_live(&t->image, st.s.pid, st.s.tid);
-	if (track_stack(t, st.s.pid, st.s.time, source_user_ip(&st), e) < 0)
+	source_copy_frames(&c, entry);
+	if (!c.s.nframes || c.frames[0] == DATA_MARKER_USER)
+		image_live(&t->image, c.s.pid, c.s.tid);
+	if (track_stack(t, c.s.pid, c.s.time, source_user_ip(entry), e) < 0)
 		return -e->no;
 	t->samples++;
+	if (user)
+		return chains_add(t->chains, &c, &t->image, user, e);
 	return data_put(
-		t->out, DATA_STACK, &st, sizeof(st.s) + st.s.nframes * sizeof(uint64_t), NULL, e);
+		t->out, DATA_STACK, &c, sizeof(c.s) + c.s.nframes * sizeof(uint64_t), NULL, e);
 }
 
 static int source_take_map(struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
@@ -395,38 +408,86 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 static bool source_stack_fits(const pfm_correlate_smpl_rec_t *rec)
 {
 	const pfm_stack_smpl_entry_t *entry = (const void *)(rec + 1);
-	size_t room = rec->rec_size - sizeof(*rec);
+	size_t room = rec->rec_size - sizeof(*rec), size = sizeof(*entry);
 
-	return room >= sizeof(*entry) && room >= pfm_stack_smpl_size(entry) &&
-	       entry->nframes <= SOURCE_FRAMES + PFM_STACK_MAX_MARKERS;
+	if (room < size || entry->nframes > CHAIN_KERNEL_FRAMES)
+		return false;
+	size += ((size_t)entry->npmds + entry->nframes) * sizeof(uint64_t);
+	if (entry->flags & PFM_STACK_USER_STATE)
+		size += sizeof(pfm_stack_smpl_user_t);
+	return room >= size && room >= pfm_stack_smpl_size(entry);
 }
 
-static bool source_fits(const struct source *s, const pfm_correlate_smpl_rec_t *rec)
+/* Records one after the other. */
+struct source_records {
+	const char *at;
+	uint64_t n;
+};
+
+static const pfm_correlate_smpl_rec_t *source_next(struct source_records *r)
 {
-	return s->at + sizeof(*rec) <= s->size && rec->rec_size >= sizeof(*rec) &&
-	       rec->rec_size <= s->size - s->at &&
+	const pfm_correlate_smpl_rec_t *rec = (const void *)r->at;
+
+	r->at += rec->rec_size;
+	r->n--;
+	return rec;
+}
+
+static bool source_fits(const pfm_correlate_smpl_rec_t *rec, size_t room)
+{
+	return room >= sizeof(*rec) && rec->rec_size >= sizeof(*rec) && rec->rec_size <= room &&
 	       (rec->rec_type != PFM_CORRELATE_STACK || source_stack_fits(rec));
+}
+
+/* Takes what is new out of the buffer: @n records. */
+static int source_find(struct source *s, uint64_t n, struct source_records *found, struct err *e)
+{
+	*found = (struct source_records){(const char *)s->buf + s->at, n};
+	for (struct source_records r = *found; r.n;) {
+		if (!source_fits((const void *)r.at, s->size - s->at))
+			return err_set(e, EIO, "the buffer of a context is not consistent");
+		s->at += source_next(&r)->rec_size;
+	}
+	s->taken += n;
+	return 0;
+}
+
+static bool source_restart_full(struct source *s)
+{
+	bool full = s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended;
+
+	if (full)
+		source_restart(s);
+	return full;
+}
+
+/* To unwind stacks takes longer than to copy them: a full buffer is used again meanwhile. */
+static void source_free_early(struct source *s, struct chains *chains, struct source_records *r)
+{
+	size_t n = (size_t)((const char *)s->buf + s->at - r->at);
+	const char *copy =
+		s->buf->hdr_state == PFM_CORRELATE_FULL ? chains_copy(chains, r->at, n) : NULL;
+
+	if (copy && source_restart_full(s))
+		r->at = copy;
 }
 
 int source_drain(struct source *s, struct track *t, struct err *e)
 {
-	uint64_t n = __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE);
+	uint64_t n = __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) - s->taken;
+	struct source_records r;
 
-	if (track_source(t, &s->buf->hdr_source, e) < 0)
+	if (track_source(t, &s->buf->hdr_source, e) < 0 || source_find(s, n, &r, e) < 0 ||
+		source_take_losses(s, t, e) < 0)
 		return -e->no;
-	for (; s->taken < n; s->taken++) {
-		const pfm_correlate_smpl_rec_t *rec = (const void *)((const char *)s->buf + s->at);
-
-		if (!source_fits(s, rec))
-			return err_set(e, EIO, "the buffer of a context is not consistent");
-		if (source_take(s, t, rec, e) < 0)
+	if (t->chains)
+		source_free_early(s, t->chains, &r);
+	while (r.n)
+		if (source_take(s, t, source_next(&r), e) < 0)
 			return -e->no;
-		s->at += rec->rec_size;
-	}
-	if (source_take_losses(s, t, e) < 0)
+	if (t->chains && chains_flush(t->chains, e) < 0)
 		return -e->no;
-	if (s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended)
-		source_restart(s);
+	source_restart_full(s);
 	return 0;
 }
 
@@ -528,7 +589,8 @@ static int source_adapt_rare(struct source *s, unsigned i, struct track *t, stru
 	if (!count || want >= (double)period / 2)
 		return 0;
 	return source_set_period(s, i,
-		want > (double)period / (double)SOURCE_STEP ? (uint64_t)want : period / SOURCE_STEP, t, e);
+		want > (double)period / (double)SOURCE_STEP ? (uint64_t)want : period / SOURCE_STEP,
+		t, e);
 }
 
 int source_adapt(struct source *s, struct track *t, struct err *e)

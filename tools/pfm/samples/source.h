@@ -27,6 +27,8 @@ struct sampling {
 	const char *pmcs; /* lines for regs that select the events */
 	size_t buf_size;  /* bytes of a buffer */
 	bool stacks;      /* record call chains */
+	/* bytes of stacks from which chains are unwound; 0: the kernel finds chains */
+	uint32_t user_stack;
 };
 
 /* The rate of an event whose period follows it. */

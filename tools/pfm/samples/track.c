@@ -78,6 +78,7 @@ void track_free(struct track *t)
 		while (t->names.bucket[i])
 			track_forget(t, t->names.bucket[i]);
 	hash_free(&t->names);
+	chains_free(t->chains);
 	image_free(&t->image);
 }
 
@@ -125,6 +126,8 @@ static int track_identify(const struct track *t, struct data_map *m, const char 
 {
 	int fd;
 
+	if (t->chains && strcmp(name, "[vdso]") == 0)
+		return mapped_file_open_vdso();
 	if (name[0] != '/' || name[1] == '/')
 		return -1;
 	fd = mapped_file_open(m, name);
@@ -146,11 +149,19 @@ static void track_keep_file(struct track *t, const struct data_map *m, const cha
 	t->files--;
 }
 
+/* Samples that precede a change of mappings are unwound, and are in the file, before it. */
+static int track_flush(const struct track *t, struct err *e)
+{
+	return t->chains ? chains_flush(t->chains, e) : 0;
+}
+
 int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
 {
 	CLEANUP_CLOSE int fd = track_identify(t, m, name);
 	struct image_process *p = image_process(&t->image, m->pid);
 
+	if (track_flush(t, e) < 0)
+		return -e->no;
 	if (!p || image_add(&t->image, m, name) < 0)
 		return err_set(e, ENOMEM, "no memory for the mappings of process %u", m->pid);
 	track_keep_file(t, m, name, &fd);
@@ -179,6 +190,8 @@ static int track_keep_names(struct track *t, struct image_process *p, uint32_t p
 
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e)
 {
+	if (track_flush(t, e) < 0)
+		return -e->no;
 	image_live(&t->image, c->pid, c->tid);
 	if (c->exec)
 		image_exec(&t->image, c->pid);
@@ -189,6 +202,8 @@ int track_comm(struct track *t, const struct data_comm *c, const char *name, str
 
 int track_exit(struct track *t, const struct data_exit *x, struct err *e)
 {
+	if (track_flush(t, e) < 0)
+		return -e->no;
 	track_forget_name(t, x->tid);
 	if (image_exit(&t->image, x->tid) < 0)
 		return err_set(e, ENOMEM, "no memory for thread %u", x->tid);
@@ -261,6 +276,8 @@ static int track_process(struct track *t, struct track_pid p, uint64_t time, str
 
 	if (!process)
 		return err_set(e, ENOMEM, "no memory for process %u", p.own);
+	if (track_flush(t, e) < 0)
+		return -e->no;
 	process->read_at = t->round;
 	image_exec(&t->image, p.pid);
 	if (track_thread_names(t, p, time, e) < 0 || track_maps(t, p, time, e) < 0)
@@ -403,5 +420,7 @@ int track_renew(struct track *t, struct err *e)
 					container_of(n, struct image_process, node), e);
 	t->files = track_most_files() - image_open_files(&t->image);
 	image_free(&old);
+	if (t->chains)
+		chains_renew(t->chains);
 	return rc < 0 ? rc : track_renew_names(t, e);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "perfmonfs/smpl_source.h"
+#include "tools/pfm/samples/chains.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/image.h"
 
@@ -19,6 +20,7 @@ struct track {
 	uint32_t precise;   /* bits 1 << PFM_SMPL_* that are in the file */
 	unsigned files;     /* that may still be kept open */
 	bool foreign; /* the daemon is in another PID namespace, and samples have its numbers */
+	struct chains *chains; /* samples whose chains are being unwound; NULL: none are */
 };
 
 /* Functions that return int return 0, or the errno of writing to @out. */

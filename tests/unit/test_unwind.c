@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/* Call chains from registers and stacks that this program has stored of itself. */
+#include "tools/pfm/samples/unwind.h"
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <ucontext.h>
+
+#include "base/cleanup.h"
+#include "tools/pfm/samples/image.h"
+#include "tools/pfm/samples/proc_maps.h"
+#include "tools/pfm/samples/unwinder.h"
+
+enum { STACK = 16384, MAPS = 64 };
+
+/* What the kernel would have recorded. */
+static struct {
+	pfm_stack_smpl_user_t user;
+	uint64_t stack[STACK / 8];
+} stored;
+
+/* The executable mappings of this program. */
+static struct image image;
+static struct unwind_map maps[MAPS];
+static unsigned nmaps;
+
+/* Without the frames and checks of sanitizers */
+#define PLAIN __attribute__((noinline, no_sanitize("address", "undefined")))
+
+/* Stores the registers of the code that a signal has interrupted, and its stack up to main()'s
+ * environment. */
+PLAIN static void store(int sig, siginfo_t *info, void *context)
+{
+	static const int from[PFM_STACK_REGS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI,
+		REG_RDI, REG_RBP, REG_RSP, REG_RIP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
+		REG_R13, REG_R14, REG_R15};
+	const ucontext_t *uc = context;
+	const uint64_t *sp = (const uint64_t *)uc->uc_mcontext.gregs[REG_RSP];
+
+	(void)sig, (void)info;
+	stored.user.abi = 2;
+	for (unsigned i = 0; i < PFM_STACK_REGS; i++)
+		stored.user.regs[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
+	for (unsigned i = 0; i < STACK / 8 && sp + i < (const uint64_t *)environ; i++) {
+		stored.stack[i] = sp[i];
+		stored.user.stack_size = 8 * (i + 1);
+	}
+}
+
+/* Functions without frame pointers: the tests are compiled without them. */
+PLAIN static int chain_3(int n)
+{
+	raise(SIGUSR1);
+	return n + 1;
+}
+
+PLAIN static int chain_2(int n)
+{
+	return chain_3(n + 1) + 1;
+}
+
+PLAIN static int chain_1(int n)
+{
+	return chain_2(n + 1) + 1;
+}
+
+static bool returns_into(uint64_t frame, int (*function)(int))
+{
+	return frame - (uintptr_t)function < 128;
+}
+
+static void find_maps(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	CLEANUP_FREE char *line = NULL;
+	size_t room = 0;
+
+	assert_non_null(f);
+	assert_int_equal(image_init(&image), 0);
+	while (getline(&line, &room, f) > 0) {
+		struct data_map m = {.pid = 7};
+		const char *name = proc_maps_parse(line, &m);
+		struct object *o;
+
+		if (!name || name[0] != '/' || nmaps == MAPS)
+			continue;
+		assert_int_equal(image_add(&image, &m, name), 0);
+		o = image_find_object(&image, name, m.id, 0);
+		if (o->fd < 0)
+			o->fd = open(name, O_RDONLY | O_CLOEXEC);
+		maps[nmaps++] = (struct unwind_map){m.addr, m.len, m.pgoff, o->fd};
+	}
+}
+
+static int begin(void **state)
+{
+	struct sigaction how = {.sa_sigaction = store, .sa_flags = SA_SIGINFO};
+
+	(void)state;
+	if (unwind_check(&why) < 0)
+		return 0;
+	sigaction(SIGUSR1, &how, NULL);
+	find_maps();
+	assert_int_equal(chain_1(1), 6);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	if (image.nobjects)
+		image_free(&image);
+	return 0;
+}
+
+static void need_libdw(void)
+{
+	if (unwind_check(&why) < 0)
+		skip();
+}
+
+static struct unwound unwind_stored(const struct unwind_map *of, unsigned n)
+{
+	struct unwind_process *p = unwind_process_new(of, n);
+	struct unwound out;
+
+	assert_non_null(p);
+	unwind(p, &stored.user, &out);
+	unwind_process_free(p);
+	assert_true(out.n >= 1 && out.n <= UNWIND_FRAMES);
+	assert_int_equal(out.frames[0], stored.user.regs[PFM_STACK_IP]);
+	return out;
+}
+
+/* Whether the chain has the three functions one after the other. */
+static bool has_chain(const struct unwound *out)
+{
+	for (unsigned i = 1; i + 2 < out->n; i++)
+		if (returns_into(out->frames[i], chain_3))
+			return returns_into(out->frames[i + 1], chain_2) &&
+			       returns_into(out->frames[i + 2], chain_1);
+	return false;
+}
+
+TEST(whole)
+{
+	unsigned files = open_files();
+	struct unwound out;
+
+	need_libdw();
+	out = unwind_stored(maps, nmaps);
+	assert_int_equal(out.end, UNWIND_WHOLE);
+	assert_true(has_chain(&out));
+	assert_int_equal(open_files(), files);
+}
+
+TEST(short_stack)
+{
+	uint32_t size = stored.user.stack_size;
+	struct unwound out, shorter;
+
+	need_libdw();
+	out = unwind_stored(maps, nmaps);
+	for (stored.user.stack_size = 0; stored.user.stack_size < 64; stored.user.stack_size += 8) {
+		shorter = unwind_stored(maps, nmaps);
+		assert_int_equal(shorter.end, UNWIND_STACK);
+		assert_true(shorter.n < out.n);
+	}
+	stored.user.stack_size = size;
+}
+
+TEST(unknown_code)
+{
+	need_libdw();
+	assert_int_equal(unwind_stored(NULL, 0).end, UNWIND_CODE);
+	assert_int_equal(unwind_stored(maps, 0).n, 1);
+	stored.user.abi = 1;
+	assert_int_equal(unwind_stored(maps, nmaps).end, UNWIND_CODE);
+	stored.user.abi = 2;
+}
+
+/* --- CFI that its author had better not written */
+
+extern const char endless_cfi[], looping_cfi[], no_cfi[];
+
+__asm__(".text\n"
+	/* The caller is the function itself, with the same registers. */
+	"endless_cfi:\n"
+	".cfi_startproc\n"
+	".cfi_def_cfa rsp, 0\n"
+	".cfi_register rip, rbx\n"
+	".cfi_same_value rbx\n"
+	".cfi_same_value rbp\n"
+	"nop; nop; nop; nop\n"
+	".cfi_endproc\n"
+	/* The address of the frame is computed by an expression that jumps back to itself. */
+	"looping_cfi:\n"
+	".cfi_startproc\n"
+	".cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff\n"
+	"nop; nop; nop; nop\n"
+	".cfi_endproc\n"
+	"no_cfi:\n"
+	"nop; nop; nop; nop\n");
+
+static struct unwound unwind_at(const char *code)
+{
+	pfm_stack_smpl_user_t before = stored.user;
+	struct unwound out;
+
+	stored.user.regs[PFM_STACK_IP] = (uintptr_t)code + 1;
+	stored.user.regs[PFM_STACK_BX] = (uintptr_t)code + 1;
+	stored.user.regs[PFM_STACK_BP] = 0;
+	out = unwind_stored(maps, nmaps);
+	stored.user = before;
+	return out;
+}
+
+TEST(endless)
+{
+	struct unwound out;
+
+	need_libdw();
+	out = unwind_at(endless_cfi);
+	assert_int_equal(out.end, UNWIND_DEEP);
+	assert_int_equal(out.n, UNWIND_FRAMES);
+	assert_int_equal(out.frames[UNWIND_FRAMES - 1], (uintptr_t)endless_cfi + 1);
+}
+
+static void has_no_caller(const char *code)
+{
+	struct unwound out;
+
+	need_libdw();
+	out = unwind_at(code);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.end, UNWIND_CODE);
+}
+
+TEST(looping)
+{
+	has_no_caller(looping_cfi);
+}
+
+TEST(without_cfi)
+{
+	has_no_caller(no_cfi);
+}
+
+/* --- The process that unwinds */
+
+static struct unwound unwind_there(struct unwinder *u, uint32_t pid)
+{
+	struct unwound out;
+
+	unwinder_submit(u, &image, pid, &stored.user);
+	unwinder_wait(u, &out);
+	return out;
+}
+
+TEST(other_process)
+{
+	unsigned files = open_files();
+	struct unwinder *u = NULL;
+	struct unwound out;
+
+	need_libdw();
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	out = unwind_there(u, 7);
+	assert_int_equal(out.end, UNWIND_WHOLE);
+	assert_true(has_chain(&out));
+	/* Processes without mappings have those of the one that forked them. */
+	assert_int_equal(unwind_there(u, 8).end, UNWIND_WHOLE);
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++)
+		unwinder_submit(u, &image, 7, &stored.user);
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++) {
+		unwinder_wait(u, &out);
+		assert_int_equal(out.end, UNWIND_WHOLE);
+	}
+	unwinder_free(u);
+	assert_int_equal(open_files(), files);
+}
+
+/* Copies this program. */
+static int copy_program(void)
+{
+	CLEANUP_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("program", MFD_CLOEXEC);
+
+	assert_true(from >= 0 && to >= 0);
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	return to;
+}
+
+/* A file that becomes shorter while it is mapped ends the process that reads it. Chains of other
+ * programs are still found. */
+TEST(truncated_file)
+{
+	pfm_stack_smpl_user_t before = stored.user;
+	const struct image_map *m;
+	struct data_map copy = {.pid = 9};
+	struct unwinder *u = NULL;
+	struct object *o;
+
+	need_libdw();
+	m = image_find(&image, 7, (uintptr_t)endless_cfi);
+	assert_non_null(m);
+	copy.addr = m->addr;
+	copy.len = m->len;
+	copy.pgoff = m->pgoff;
+	assert_int_equal(image_add(&image, &copy, "/copy"), 0);
+	o = image_find_object(&image, "/copy", copy.id, 0);
+	o->fd = copy_program();
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	stored.user.regs[PFM_STACK_IP] = stored.user.regs[PFM_STACK_BX] =
+		(uintptr_t)endless_cfi + 1;
+	assert_int_equal(unwind_there(u, 9).end, UNWIND_DEEP);
+	assert_int_equal(ftruncate(o->fd, 4096), 0);
+	assert_int_equal(unwind_there(u, 9).end, UNWIND_BROKEN);
+	assert_int_equal(unwind_there(u, 9).end, UNWIND_CODE);
+	stored.user = before;
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	unwinder_free(u);
+}
+
+int main(void)
+{
+	return unit_run(begin, end);
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+#include "tools/pfm/samples/unwinder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum {
+	UNWINDER_SLOTS = 16, /* processes whose files are kept at the same time */
+	UNWINDER_MAPS = 512, /* of a process */
+	UNWINDER_OBJECTS = 16384,
+	UNWINDER_WAIT = 5,  /* seconds for a chain at most */
+	UNWINDER_LIVES = 8, /* how often it is started again */
+	UNWINDER_FD = 3,
+};
+
+/* --- Messages, which a socket keeps apart */
+
+enum unwinder_type { UNWINDER_OBJECT, UNWINDER_PROCESS, UNWINDER_STACK };
+
+struct unwinder_map {
+	uint64_t addr;
+	uint64_t len;
+	uint64_t pgoff;
+	uint64_t object; /* its number */
+};
+
+struct unwinder_message {
+	uint32_t type;   /* enum unwinder_type */
+	uint32_t number; /* OBJECT: that of the file, which comes with it; else the slot */
+	union {
+		struct unwinder_map maps[UNWINDER_MAPS];
+		struct {
+			pfm_stack_smpl_user_t user;
+			char stack[PFM_STACK_USER_STACK_MAX];
+		} stack;
+	} u;
+};
+
+enum { UNWINDER_HEAD = offsetof(struct unwinder_message, u) };
+
+/* A message of @n parts, with the descriptor @fd; -1: none. */
+static bool unwinder_send(int to, struct iovec *parts, unsigned n, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr aligned;
+	} control = {{0}};
+	struct msghdr m = {.msg_iov = parts, .msg_iovlen = n};
+	ssize_t sent;
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.aligned.cmsg_level = SOL_SOCKET;
+		control.aligned.cmsg_type = SCM_RIGHTS;
+		control.aligned.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.aligned), &fd, sizeof(fd));
+	}
+	do
+		sent = sendmsg(to, &m, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent >= 0;
+}
+
+/* Returns the size of the message, 0 or -1 at the end. */
+static ssize_t unwinder_receive(int from, struct unwinder_message *to, int *fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr aligned;
+	} control;
+	struct iovec part = {to, sizeof(*to)};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+
+	*fd = -1;
+	if (n > 0 && CMSG_FIRSTHDR(&m))
+		memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(*fd));
+	return n;
+}
+
+/* --- The other process, which trusts what pfm sends */
+
+struct unwinder_server {
+	int files[UNWINDER_OBJECTS];
+	struct unwind_process *processes[UNWINDER_SLOTS];
+	struct unwinder_message in;
+};
+
+static void unwinder_set_process(struct unwinder_server *s, size_t n)
+{
+	struct unwind_map maps[UNWINDER_MAPS];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct unwinder_map *m = &s->in.u.maps[i];
+
+		maps[i] = (struct unwind_map){m->addr, m->len, m->pgoff, s->files[m->object]};
+	}
+	unwind_process_free(s->processes[s->in.number]);
+	s->processes[s->in.number] = unwind_process_new(maps, (unsigned)n);
+}
+
+static bool unwinder_unwind(struct unwinder_server *s)
+{
+	struct unwind_process *p = s->processes[s->in.number];
+	struct unwound out = {
+		.end = UNWIND_CODE, .n = 1, .frames = {s->in.u.stack.user.regs[PFM_STACK_IP]}};
+	struct iovec part = {&out, sizeof(out)};
+
+	if (p)
+		unwind(p, &s->in.u.stack.user, &out);
+	return unwinder_send(UNWINDER_FD, &part, 1, -1);
+}
+
+/* Returns at the end of pfm, or of the recording. */
+static void unwinder_serve(struct unwinder_server *s)
+{
+	bool goes_on = true;
+	ssize_t n;
+	int fd;
+
+	while (goes_on && (n = unwinder_receive(UNWINDER_FD, &s->in, &fd)) > 0)
+		switch (s->in.type) {
+		case UNWINDER_OBJECT:
+			cleanup_close(&s->files[s->in.number]);
+			s->files[s->in.number] = fd;
+			break;
+		case UNWINDER_PROCESS:
+			unwinder_set_process(
+				s, ((size_t)n - UNWINDER_HEAD) / sizeof(struct unwinder_map));
+			break;
+		default:
+			goes_on = unwinder_unwind(s);
+		}
+}
+
+/* Bounds what a damaged file can take. */
+static void unwinder_limit(void)
+{
+	static const int deadly[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		signal(deadly[i], SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+#ifndef __SANITIZE_ADDRESS__
+	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
+
+	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+#endif
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+}
+
+/* The contexts of the recording are not to stay open here. */
+static void unwinder_begin(int fd)
+{
+	struct unwinder_server *s = calloc(1, sizeof(*s));
+
+	if (fd != UNWINDER_FD && dup2(fd, UNWINDER_FD) < 0)
+		_exit(1);
+	close_range(UNWINDER_FD + 1, ~0U, 0);
+	unwinder_limit();
+	for (unsigned i = 0; s && i < UNWINDER_OBJECTS; i++)
+		s->files[i] = -1;
+	if (s)
+		unwinder_serve(s);
+	_exit(0);
+}
+
+/* --- pfm */
+
+/* Mappings that the other process has. */
+struct unwinder_slot {
+	uint32_t pid; /* 0: the slot is free */
+	uint64_t execs;
+	size_t n;
+	uint64_t used; /* when it was last used, in stacks */
+};
+
+struct unwinder {
+	pid_t pid; /* 0: it has ended, and is not started again */
+	int fd;
+	unsigned lives;
+	struct unwinder_slot slots[UNWINDER_SLOTS];
+	bool sent[UNWINDER_OBJECTS];
+	uint64_t stacks;
+	uint64_t chains;
+	uint64_t lost;                  /* chains up to this one do not come */
+	uint64_t ips[UNWINDER_PENDING]; /* of pending stacks */
+	struct unwinder_map maps[UNWINDER_MAPS];
+};
+
+static int unwinder_start(struct unwinder *u, struct err *e)
+{
+	const struct timeval wait = {.tv_sec = UNWINDER_WAIT};
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return err_set(e, errno, "no process to unwind stacks: %s", err_name(errno));
+	(void)setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	u->pid = fork();
+	if (u->pid == 0)
+		unwinder_begin(fds[1]);
+	close(fds[1]);
+	u->fd = fds[0];
+	if (u->pid > 0)
+		return 0;
+	u->pid = 0;
+	return err_set(e, errno, "no process to unwind stacks: %s", err_name(errno));
+}
+
+static void unwinder_stop(struct unwinder *u)
+{
+	if (u->fd >= 0)
+		close(u->fd);
+	u->fd = -1;
+	if (!u->pid)
+		return;
+	kill(u->pid, SIGKILL);
+	while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	u->pid = 0;
+}
+
+void unwinder_renew(struct unwinder *u)
+{
+	memset(u->slots, 0, sizeof(u->slots));
+	memset(u->sent, 0, sizeof(u->sent));
+}
+
+/* Starts the process again, which has ended or takes too long. Pending stacks have no chains.
+ */
+static void unwinder_failed(struct unwinder *u)
+{
+	struct err ignored;
+
+	unwinder_stop(u);
+	u->lost = u->stacks;
+	unwinder_renew(u);
+	if (u->lives && u->lives--)
+		(void)unwinder_start(u, &ignored);
+}
+
+int unwinder_new(struct unwinder **out, struct err *e)
+{
+	struct unwinder *u = unwind_check(e) < 0 ? NULL : calloc(1, sizeof(*u));
+
+	if (!u)
+		return e->no ? -e->no : err_set(e, ENOMEM, "no memory to unwind stacks");
+	u->fd = -1;
+	u->lives = UNWINDER_LIVES;
+	if (unwinder_start(u, e) == 0) {
+		*out = u;
+		return 0;
+	}
+	unwinder_free(u);
+	return -e->no;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (u)
+		unwinder_stop(u);
+	free(u);
+}
+
+/* Whether a newer mapping is at that place, or another part of the same one is listed. */
+static bool unwinder_has(const struct unwinder_map maps[], unsigned n, const struct image_map *m)
+{
+	for (unsigned i = 0; i < n; i++)
+		if ((m->addr < maps[i].addr + maps[i].len && maps[i].addr < m->addr + m->len) ||
+			(maps[i].object == m->object->number &&
+				maps[i].addr - maps[i].pgoff == m->addr - m->pgoff))
+			return true;
+	return false;
+}
+
+static bool unwinder_has_file(const struct image_map *m)
+{
+	return m->object->fd >= 0 && m->object->number < UNWINDER_OBJECTS;
+}
+
+/* Lists the mappings of files, from the newest on. */
+static unsigned unwinder_list(struct unwinder *u, const struct image_process *p)
+{
+	unsigned n = 0;
+
+	for (size_t i = p->n; i-- > 0 && n < UNWINDER_MAPS;) {
+		const struct image_map *m = &p->maps[i];
+
+		if (unwinder_has_file(m) && !unwinder_has(u->maps, n, m))
+			u->maps[n++] =
+				(struct unwinder_map){m->addr, m->len, m->pgoff, m->object->number};
+	}
+	return n;
+}
+
+static bool unwinder_send_files(struct unwinder *u, const struct image_process *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct object *o = p->maps[i].object;
+		uint32_t head[] = {UNWINDER_OBJECT, o->number};
+		struct iovec part = {head, sizeof(head)};
+
+		if (!unwinder_has_file(&p->maps[i]) || u->sent[o->number])
+			continue;
+		if (!unwinder_send(u->fd, &part, 1, o->fd))
+			return false;
+		u->sent[o->number] = true;
+	}
+	return true;
+}
+
+static bool unwinder_send_process(struct unwinder *u, unsigned slot, const struct image_process *p)
+{
+	uint32_t head[] = {UNWINDER_PROCESS, slot};
+	struct iovec parts[] = {
+		{head, sizeof(head)}, {u->maps, unwinder_list(u, p) * sizeof(struct unwinder_map)}};
+
+	return unwinder_send_files(u, p) && unwinder_send(u->fd, parts, 2, -1);
+}
+
+/* Whether the process has the mapped files that were sent: code that it has made since does not
+ * matter. */
+static bool unwinder_is_current(const struct unwinder_slot *s, const struct image_process *p)
+{
+	if (s->execs != p->execs || s->n > p->n)
+		return false;
+	for (size_t i = s->n; i < p->n; i++)
+		if (unwinder_has_file(&p->maps[i]))
+			return false;
+	return true;
+}
+
+/* The slot of a process, or the one that was not used for the longest time. */
+static struct unwinder_slot *unwinder_find_slot(struct unwinder *u, uint32_t pid)
+{
+	struct unwinder_slot *oldest = &u->slots[0];
+
+	for (unsigned i = 0; i < UNWINDER_SLOTS; i++) {
+		if (u->slots[i].pid == pid)
+			return &u->slots[i];
+		if (u->slots[i].used < oldest->used)
+			oldest = &u->slots[i];
+	}
+	return oldest;
+}
+
+static bool unwinder_send_stack(
+	struct unwinder *u, const struct image *im, uint32_t pid, const pfm_stack_smpl_user_t *user)
+{
+	static const struct image_process none;
+	const struct image_process *p = image_known(im, pid);
+	struct unwinder_slot *s = unwinder_find_slot(u, pid);
+	uint32_t head[] = {UNWINDER_STACK, (uint32_t)(s - u->slots)};
+	struct iovec parts[] = {
+		{head, sizeof(head)}, {(void *)(uintptr_t)user, sizeof(*user) + user->stack_size}};
+
+	p = p ? p : &none;
+	if ((s->pid != pid || !unwinder_is_current(s, p)) && !unwinder_send_process(u, head[1], p))
+		return false;
+	*s = (struct unwinder_slot){pid, p->execs, p->n, u->stacks};
+	return unwinder_send(u->fd, parts, 2, -1);
+}
+
+/* A process that was forked and has ended before its mappings were read has those of its parent. */
+static uint32_t unwinder_space(const struct image *im, uint32_t pid, uint64_t ip)
+{
+	uint32_t from = pid;
+
+	return image_find_forked(im, pid, ip, &from) ? from : pid;
+}
+
+void unwinder_submit(
+	struct unwinder *u, const struct image *im, uint32_t pid, const pfm_stack_smpl_user_t *user)
+{
+	uint64_t ip = user->regs[PFM_STACK_IP];
+
+	u->ips[u->stacks++ % UNWINDER_PENDING] = ip;
+	if (!u->pid)
+		u->lost = u->stacks;
+	else if (!unwinder_send_stack(u, im, unwinder_space(im, pid, ip), user))
+		unwinder_failed(u);
+}
+
+void unwinder_wait(struct unwinder *u, struct unwound *out)
+{
+	uint64_t ip = u->ips[u->chains++ % UNWINDER_PENDING];
+	ssize_t n = -1;
+
+	if (u->chains > u->lost) {
+		do
+			n = recv(u->fd, out, sizeof(*out), 0);
+		while (n < 0 && errno == EINTR);
+		if (n != sizeof(*out) || out->end >= UNWIND_ENDS || out->n > UNWIND_FRAMES)
+			n = -1;
+		if (n < 0)
+			unwinder_failed(u);
+	}
+	if (n < 0)
+		*out = (struct unwound){.end = UNWIND_BROKEN, .n = 1, .frames = {ip}};
+}
