@@ -12,6 +12,7 @@
 
 #include "backend/pmu/detect.h"
 #include "base/arch_events.h"
+#include "base/embedded.h"
 #include "perfmonfs/pmu.h"
 
 enum pmu_vendor { PMU_INTEL, PMU_AMD };
@@ -74,16 +75,10 @@ struct pmu_model {
 	struct slice text; /* The whole description; it stays in memory. */
 };
 
-/* A file of models/, compiled in. */
-struct pmu_builtin {
-	const char *name; /* Name of the file, without .pmu. */
-	struct slice text;
-};
-
-/* All built-in files; a NULL name ends them. */
-extern const struct pmu_builtin pmu_builtins[];
+/* The files of models/. */
+extern const struct embedded pmu_builtins[];
 /* The file free.pmu, as the only element. */
-extern const struct pmu_builtin pmu_free_text[];
+extern const struct embedded pmu_free_text[];
 
 /* Model @i; NULL after the last. The models of models/ come first, in the order of its
  * meson.build. */

@@ -13,8 +13,7 @@ static pthread_once_t models_once = PTHREAD_ONCE_INIT;
 
 static void models_parse(void)
 {
-	for (const struct pmu_builtin *b = pmu_builtins; b->name && models_n < PMU_MAX_MODELS;
-		b++) {
+	for (const struct embedded *b = pmu_builtins; b->name && models_n < PMU_MAX_MODELS; b++) {
 		struct pmu pmu;
 		struct err e;
 

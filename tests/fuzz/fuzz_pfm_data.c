@@ -39,8 +39,8 @@ static int write_callers(const struct recording *r, FILE *out, struct err *e)
 }
 
 static int (*const writers[])(const struct recording *r, FILE *out, struct err *e) = {write_flat,
-	write_tree, write_callers, folded_write, write_flamegraph, perf_script_write, pprof_write,
-	firefox_write};
+	write_tree, write_callers, folded_write, write_flamegraph, html_write, perf_script_write,
+	pprof_write, firefox_write};
 
 static char *with_head(const uint8_t *data, size_t size)
 {

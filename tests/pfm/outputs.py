@@ -2,7 +2,7 @@
 """Checks what pfm report has written of a recording, as its readers would take it: all have these
 functions, and the same stacks.
 
-    outputs.py FUNCTION,... OVERFLOWS PPROF FIREFOX SVG SCRIPT FOLDED
+    outputs.py FUNCTION,... OVERFLOWS PPROF FIREFOX SVG SCRIPT FOLDED PAGE
 """
 import collections
 import gzip
@@ -10,6 +10,8 @@ import json
 import re
 import sys
 import xml.etree.ElementTree
+
+import page
 
 FUNCTIONS = set(sys.argv[1].split(","))
 
@@ -226,13 +228,21 @@ def folded_stacks(path):
     return stacks
 
 
-def check(overflows, pprof, firefox, svg, script, folded):
+def page_stacks(path):
+    total = collections.Counter()
+    for stack, weight in page.stacks(page.read(path)).items():
+        total[stack_of(stack[1:])] += weight
+    return total
+
+
+def check(overflows, pprof, firefox, svg, script, folded, html):
     stacks = folded_stacks(folded)
     assert sum(stacks.values()) == overflows
     assert FUNCTIONS <= {name for stack in stacks for name in stack}
     check_flamegraph(svg, overflows)
     for name, other in (("pprof", check_pprof(pprof, overflows)),
                         ("firefox", check_firefox(firefox, overflows)),
+                        ("page", page_stacks(html)),
                         ("script", script_stacks(script, period_of(pprof)))):
         assert other == stacks, (name, (other - stacks).most_common(3), (stacks - other).most_common(3))
 

@@ -116,8 +116,8 @@ shares_are_right() {
 # outputs_agree FUNCTION,...: all outputs have these, and the same stacks
 outputs_agree() {
 	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg \
-		--folded=stacks
-	python3 "$BATS_TEST_DIRNAME/outputs.py" "$1" "$(total <stacks)" pprof firefox flame.svg script stacks
+		--folded=stacks --html=page.html
+	python3 "$BATS_TEST_DIRNAME/outputs.py" "$1" "$(total <stacks)" pprof firefox flame.svg script stacks page.html
 }
 
 total() { # of the weights in folded stacks
@@ -450,7 +450,7 @@ asm_is() {
 	pfm annotate -i recorded lines >source
 	grep -q '^# instructions are not shown: .*/own has another build ID than when it was recorded$' source
 	grep -q '60 \*/$' source
-	! grep -v '^#' source | grep -q ' +0x'
+	fails grep -qE '^[^#].* [+]0x' source
 	rm own
 	pfm annotate -i recorded lines | grep -q '^# instructions are not shown: .*/own: ENOENT$'
 }
@@ -1079,7 +1079,7 @@ goes_on() {
 	pfm record -o a.data -C 1 -e instructions:u -c 1000000 true
 	cp a.data pfm.data
 	cp a.data keep
-	for o in folded flamegraph perf-script pprof firefox; do
+	for o in folded flamegraph html perf-script pprof firefox; do
 		run -125 pfm report --$o=a.data
 		[[ $output == *"a.data is a recording"* ]]
 		run -125 pfm report --$o=a.data a.data

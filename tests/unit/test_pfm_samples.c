@@ -199,6 +199,33 @@ TEST(flat)
 	recording_close(&r);
 }
 
+/* How often @what is in @text. */
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text++)
+		n++;
+	return n;
+}
+
+TEST(page_escapes_names)
+{
+	begin();
+	comm(1, 10, "</script><b>", false);
+	map(1, 10, 0x1000, 0x1000, "/nowhere/<!--<script>\x01\".so");
+	sample(2, 10, 0x1234, 3);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(html_write, out, sizeof(out));
+	assert_int_equal(count(out, "<script"), 2);
+	assert_int_equal(count(out, "</script"), 2);
+	assert_int_equal(count(out, "<!--"), 1);
+	assert_contains(out, "\"\\u003c/script>\\u003cb>\"");
+	assert_contains(out, "\"\\u003c!--\\u003cscript>?\\\".so\"");
+	recording_close(&r);
+}
+
 static struct recording before_r;
 
 /* A recording in which 10 of 100 samples, and then @b of 100, are in the second of two functions.
@@ -1601,6 +1628,42 @@ TEST(protobuf)
 	assert_memory_equal(t.p,
 		"\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x32\x06\x03\x8e\x02\x9e\xa7\x05",
 		25);
+}
+
+/* Of 16 frames, each of @different functions, and with another weight. */
+static void random_stacks(unsigned n, unsigned different)
+{
+	uint32_t random = 1;
+	uint64_t frames[17] = {DATA_MARKER_USER};
+
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 1 << 20, "/nowhere/lib.so");
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned k = 1; k < 17; k++) {
+			random = random * 1664525 + 1013904223;
+			frames[k] = 0x1001 + random / 65536 % different;
+		}
+		stack(2 + i, 0, frames, 17);
+	}
+	end();
+	open_recording(RECORDING_ADDRESSES);
+}
+
+TEST(page_is_small)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	random_stacks(100000, 2000);
+	assert_int_equal(html_write(&r, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_contains(text, "\"weight\":100000,");
+	if (size > 1000000)
+		fail_msg("%zu bytes", size);
+	recording_close(&r);
+	free(text);
 }
 
 int main(void)

@@ -13,6 +13,7 @@
 enum report_output {
 	REPORT_FOLDED,
 	REPORT_FLAMEGRAPH,
+	REPORT_HTML,
 	REPORT_PERF_SCRIPT,
 	REPORT_PPROF,
 	REPORT_FIREFOX,
@@ -22,6 +23,7 @@ enum report_output {
 static int (*const report_writers[REPORT_OUTPUTS])(
 	const struct recording *r, FILE *out, struct err *e) = {
 	[REPORT_FOLDED] = folded_write,
+	[REPORT_HTML] = html_write,
 	[REPORT_PERF_SCRIPT] = perf_script_write,
 	[REPORT_PPROF] = pprof_write,
 	[REPORT_FIREFOX] = firefox_write,
@@ -72,6 +74,8 @@ static const struct option_row report_options_rows[] = {
 		"lines COMMAND;FUNCTION COUNT, as flamegraph.pl reads them", 0},
 	{REPORT_FIRST + REPORT_FLAMEGRAPH, "flamegraph", "FILE",
 		"a flame graph, SVG: open it in a browser", 0},
+	{REPORT_FIRST + REPORT_HTML, "html", "FILE",
+		"a page with table, flame graph, time line and source: open it in a browser", 0},
 	{REPORT_FIRST + REPORT_PERF_SCRIPT, "perf-script", "[FILE]", "the text of perf script", 0},
 	{REPORT_FIRST + REPORT_PPROF, "pprof", "[FILE]", "for `go tool pprof`", 0},
 	{REPORT_FIRST + REPORT_FIREFOX, "firefox", "[FILE]", "for profiler.firefox.com", 0},
@@ -267,8 +271,9 @@ const struct pfm_command cmd_report = {
 	.usage = "Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
 		 "       pfm report [FILE] [--no-demangle] OUTPUT...\n"
 		 "Show the functions that pfm record has sampled, in FILE or pfm.data. OUTPUTs\n"
-		 "are --folded, --flamegraph, --perf-script, --pprof and --firefox; without FILE,\n"
-		 "to stdout.\n",
+		 "are --html, --flamegraph, --folded, --perf-script, --pprof and --firefox; "
+		 "without\n"
+		 "FILE, to stdout.\n",
 	.options = report_options_rows,
 	.run = report_run,
 };

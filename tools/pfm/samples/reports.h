@@ -80,6 +80,9 @@ int folded_write_diff(const struct recording *const r[2], FILE *out, struct err 
 /* Writes a flame graph of the second recording, with the changes since the first as colours. */
 int flamegraph_write_diff(const struct recording *const r[2], FILE *out, struct err *e);
 
+/* Writes a page for a browser that needs no other file. */
+int html_write(const struct recording *r, FILE *out, struct err *e);
+
 /* Writes the text of perf script. */
 int perf_script_write(const struct recording *r, FILE *out, struct err *e);
 /* Writes profile.proto of pprof, compressed if pfm was built with zlib. */

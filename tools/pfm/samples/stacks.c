@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "tools/pfm/samples/pairs.h"
 
 static const char stack_unknown[] = "[unknown]";
 
@@ -138,14 +137,19 @@ static int stacks_add(
 	if (callers && stacks_step(st, at, comm, &at) < 0)
 		return -ENOMEM;
 	st->nodes[at].self += p->weight;
+	st->leaves[p->index] = at;
 	return 0;
 }
 
 /* Adds up the samples, by command and stack. */
-static int stacks_count(struct stacks *st, const struct recording *r, struct pairs *alike)
+static int stacks_count(struct stacks *st, const struct recording *r)
 {
-	CLEANUP_FREE uint32_t *comm = calloc(r->threads.index.n + 1UL, sizeof(*comm));
+	uint32_t *comm = calloc(r->threads.index.n + 1UL, sizeof(*comm));
 
+	free(st->commands);
+	st->commands = comm;
+	pairs_free(&st->alike);
+	pairs_init(&st->alike);
 	if (!comm)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->threads.index.n; i++) {
@@ -158,29 +162,28 @@ static int stacks_count(struct stacks *st, const struct recording *r, struct pai
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < r->nsamples; i++)
-		if (pairs_weigh(alike, comm[r->samples[i].thread], r->samples[i].stack,
+		if (pairs_weigh(&st->alike, comm[r->samples[i].thread], r->samples[i].stack,
 			    r->samples[i].weight) < 0)
 			return -ENOMEM;
-	return 0;
+	free(st->leaves);
+	st->leaves = calloc(st->alike.n + 1UL, sizeof(*st->leaves));
+	return st->leaves ? 0 : -ENOMEM;
 }
 
 static int stacks_fill(struct stacks *st, const struct recording *r, bool callers)
 {
 	struct stack_locations l = {calloc(r->nlocations + 1UL, sizeof(*l.name)), r};
-	struct pairs alike;
 	int rc;
 
-	pairs_init(&alike);
 	rc = l.name ? 0 : -ENOMEM;
 	if (rc == 0 && !st->n)
 		rc = stacks_step(st, 0, INDEXED_NONE, &(uint32_t){0});
 	if (rc == 0)
 		rc = stacks_name_locations(st, &l);
 	if (rc == 0)
-		rc = stacks_count(st, r, &alike);
-	for (uint32_t i = 0; rc == 0 && i < alike.n; i++)
-		rc = stacks_add(st, &l, &alike.list[i], callers);
-	pairs_free(&alike);
+		rc = stacks_count(st, r);
+	for (uint32_t i = 0; rc == 0 && i < st->alike.n; i++)
+		rc = stacks_add(st, &l, &st->alike.list[i], callers);
 	free(l.name);
 	return rc;
 }
@@ -309,6 +312,7 @@ static int stacks_build_all(struct stacks *st, const struct recording *first,
 	int rc;
 
 	*st = (struct stacks){.n = 0};
+	pairs_init(&st->alike);
 	indexed_init(&st->by_name, stacks_name_key, st);
 	indexed_init(&st->by_parent, stacks_node_key, st);
 	rc = stacks_fill(st, first, order == STACKS_CALLERS);
@@ -337,4 +341,14 @@ void stacks_free(struct stacks *st)
 	free(st->names);
 	free(st->nodes);
 	free(st->before);
+	free(st->leaves);
+	free(st->commands);
+	pairs_free(&st->alike);
+}
+
+uint32_t stacks_leaf(struct stacks *st, const struct recorded_sample *s)
+{
+	int known = pairs_number(&st->alike, st->commands[s->thread], s->stack, NULL);
+
+	return known < 0 ? 0 : st->leaves[known];
 }

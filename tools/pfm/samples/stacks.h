@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "tools/pfm/samples/pairs.h"
 #include "tools/pfm/samples/recording.h"
 
 /* A command or a function, as trees show it. */
@@ -47,6 +48,9 @@ struct stacks {
 	struct stack_name *names;
 	uint32_t nnames;
 	uint32_t names_room;
+	struct pairs alike;       /* the samples of the last recording, by command and stack */
+	uint32_t *leaves;         /* their nodes */
+	uint32_t *commands;       /* the names of its threads */
 	struct indexed by_parent; /* while the tree is built: nodes by parent and name */
 	struct indexed by_name;   /* the names */
 };
@@ -58,6 +62,9 @@ int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order
 int stacks_build_diff(
 	struct stacks *st, const struct recording *const r[2], enum stacks_order order);
 void stacks_free(struct stacks *st);
+
+/* The node of a sample of the last recording. */
+uint32_t stacks_leaf(struct stacks *st, const struct recorded_sample *s);
 
 static inline const struct stack_name *stack_name(
 	const struct stacks *st, const struct stack_node *s)

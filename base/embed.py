@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Writes descriptions of PMUs as C: embed.py --name=ARRAY OUTPUT FILE..."""
+"""Writes files as a C array of struct embedded: embed.py --name=ARRAY OUTPUT FILE..."""
 import os
 import sys
 
 HEAD = """/* SPDX-License-Identifier: MIT */
-#include "backend/pmu/model.h"
+#include "base/embedded.h"
 """
 
 # Compilers need not take string literals of this length; they take arrays.
@@ -18,4 +18,4 @@ with open(sys.argv[2], "w") as out:
         name = os.path.splitext(os.path.basename(path))[0]
         out.write("static const char text_%d[] = {%s};\n" % (i, ",".join(map(str, data))))
         rows += '\t{"%s", {text_%d, sizeof(text_%d)}},\n' % (name, i, i)
-    out.write("const struct pmu_builtin %s[] = {\n%s\t{0},\n};\n" % (array, rows))
+    out.write("extern const struct embedded %s[];\nconst struct embedded %s[] = {\n%s\t{0},\n};\n" % (array, array, rows))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# pfm report --html: its data, without a browser, and what a browser makes of it after clicks.
+# tests/unit/test_pfm_samples.c has its size.
+
+load common
+
+setup() {
+	bench_setup
+	PATH="$BUILD/tools/pfm:$PATH"
+	unset PERFMONFS
+	cd "$BATS_TEST_TMPDIR"
+	export PERFMONFS=$MNT
+}
+
+teardown() {
+	bench_teardown
+}
+
+# record_two: the file recorded, of a program whose threads left and right are in functions of these names until they
+# have used as much CPU time; a function of the first has a name that is not one of HTML
+record_two() {
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
+		skip "the kernel does not let us know who is running"
+	cat >two.c <<-'END'
+		#include <pthread.h>
+		#include <time.h>
+		static volatile long sink;
+		void hostile(void) __asm__("\"</script><img src=x onerror=alert(1)>\"");
+		void __attribute__((noinline)) hostile(void) { for (long i = 0; i < 100000; i++) sink += i; }
+		static void __attribute__((noinline)) left(void)
+		{
+			for (long i = 0; i < 300000; i++)
+				sink += i; /* left's line */
+		}
+		static void __attribute__((noinline)) right(void) { for (long i = 0; i < 100000; i++) sink += i; }
+		static int on(void)
+		{
+			struct timespec t;
+			return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 && t.tv_sec * 1000 + t.tv_nsec / 1000000 < 500;
+		}
+		static void *lefts(void *a)
+		{
+			pthread_setname_np(pthread_self(), "left");
+			while (on()) { left(); hostile(); }
+			return a;
+		}
+		static void *rights(void *a)
+		{
+			pthread_setname_np(pthread_self(), "right");
+			while (on()) right();
+			return a;
+		}
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, lefts, 0);
+			rights(0);
+			return pthread_join(t, 0);
+		}
+	END
+	gcc -D_GNU_SOURCE -g -O1 -o two two.c -pthread
+	serve --backend=perf
+	pfm record -o recorded -F 1000 "$PWD/two"
+}
+
+@test "pfm report --html: totals and functions are those of pfm report" {
+	record_two
+	pfm report recorded --html=page.html
+	python3 "$BATS_TEST_DIRNAME/page.py" page.html >page
+	pfm report recorded --sort=function >flat
+	diff <(sort page) <(awk '!/^#/ { n = $2; $1 = $2 = ""; sub(/^ */, ""); print n, $0 }' flat | sort)
+	[ "$(awk '{ n += $1 } END { print n }' page)" = "$(sed -nE 's/^# ([0-9]+) overflows in .*/\1/p' flat)" ]
+	grep -qF ' </script><img src=x onerror=alert(1)>' page
+	fails grep -q '</script><img' page.html
+	grep -q "left's line" page.html
+	# The same recording gives the same page.
+	pfm report recorded --html=- | cmp - page.html
+	run -125 pfm report recorded --html=/dev/full
+	[ -n "$output" ]
+}
+
+# shown SCRIPT: the page after a script, as text
+shown() {
+	sed '$d' page.html >clicked.html
+	printf '<script>%s</script></body></html>\n' "$1" >>clicked.html
+	timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/chromium" \
+		--virtual-time-budget=5000 --dump-dom "file://$PWD/clicked.html" 2>chromium.log
+}
+
+@test "pfm report --html: a browser shows what is selected" {
+	command -v chromium >/dev/null || skip "needs chromium"
+	record_two
+	pfm report recorded --html=page.html
+	shown '' >all
+	if [ ! -s all ]; then
+		cat chromium.log
+		skip "chromium does not run here"
+	fi
+	fails grep -q '<img' all
+	grep -q '<td class="code" title="left">left</td>' all
+	grep -q '<td class="code" title="right">right</td>' all
+	shown '[...document.querySelectorAll("#functions tr")].find(row=>row.children[2].title==="left").click()' >left
+	grep -q '<tr class="chosen">' left
+	grep -q '<span>[0-9.]* %</span><span>[0-9]*</span> *sink += i; /[*] left.s line' left
+	# One thread
+	shown '[...document.querySelectorAll(".lane button")].find(b=>b.textContent.startsWith("right ")).click()' >right
+	fails grep -q '<td class="code" title="left">' right
+	grep -q '<td class="code" title="right">right</td>' right
+	grep -qE '<span id="selection">[45][0-9]\.[0-9]+ % of all overflows: ' right
+	# By the mouse: a part of the time, in all lanes
+	# shellcheck disable=SC2016
+	shown 'const c=[...document.querySelectorAll("canvas")],a=c[0].getBoundingClientRect(),b=c.pop().getBoundingClientRect();
+		const send=(to,type,x,y)=>to.dispatchEvent(new PointerEvent(type,{clientX:x,clientY:y,bubbles:true}));
+		send(c[0],"pointerdown",a.left+a.width/4,a.top+2);send(window,"pointermove",a.left+a.width/2,b.top+2);
+		send(window,"pointerup",a.left+a.width/2,b.top+2);' >part
+	grep -qE '<span id="selection">[1-4][0-9]\.[0-9]+ % of all overflows: ' part
+	grep -q '<td class="code" title="left">' part
+	# Callers, and a function's own callers
+	shown 'document.getElementById("up").click()' >up
+	grep -qE '<div class="frame[^>]*data-i="1"[^>]*>(left|right)</div>' up
+	shown 'const f=document.getElementById("filter");f.value="RIGHT";f.dispatchEvent(new Event("input"))' >found
+	fails grep -q '<td class="code" title="left">' found
+	grep -qE '<span id="found">1 function, self [45][0-9]\.[0-9]+ %' found
+}
