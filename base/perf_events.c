@@ -11,10 +11,22 @@ struct trailer {
 	uint32_t cpu, reserved;
 };
 
+/* Where the kernel has read a build ID, it is in place of the device and the inode. */
 struct mmap_record {
 	struct perf_event_header head;
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
+	union {
+		struct {
+			uint32_t dev_major, dev_minor;
+			uint64_t inode, generation;
+		};
+		struct {
+			uint8_t id_size, reserved[3];
+			uint8_t id[sizeof(((pfm_smpl_file_t *)NULL)->build_id)];
+		};
+	};
+	uint32_t prot, flags;
 	char name[];
 };
 
@@ -30,6 +42,21 @@ struct exit_record {
 	uint64_t time;
 };
 
+static pfm_smpl_file_t perf_events_file(const struct mmap_record *m)
+{
+	pfm_smpl_file_t file = {0};
+
+	if (!(m->head.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		file.inode = m->inode;
+		file.dev_major = m->dev_major;
+		file.dev_minor = m->dev_minor;
+	} else if (m->id_size <= sizeof(file.build_id)) {
+		file.build_id_size = m->id_size;
+		memcpy(file.build_id, m->id, m->id_size);
+	}
+	return file;
+}
+
 static pfm_smpl_event_t perf_events_mmap(const struct mmap_record *m)
 {
 	return (pfm_smpl_event_t){
@@ -39,6 +66,7 @@ static pfm_smpl_event_t perf_events_mmap(const struct mmap_record *m)
 		.addr = m->addr,
 		.len = m->len,
 		.pgoff = m->pgoff,
+		.file = perf_events_file(m),
 	};
 }
 
@@ -82,7 +110,7 @@ int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev)
 	const void *rec = &ring->rec;
 
 	switch (ring->rec.head.type) {
-	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
 		*ev = perf_events_mmap(rec);
 		return perf_events_end(ring, sizeof(struct mmap_record), ev);
 	case PERF_RECORD_COMM:

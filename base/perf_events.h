@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of processes in the ring buffer of a perf event with attr.mmap, comm, comm_exec, task and
- * sample_id_all.
+ * Events of processes in the ring buffer of a perf event with attr.mmap, mmap2, comm, comm_exec,
+ * task and sample_id_all.
  */
 #ifndef BASE_PERF_EVENTS_H
 #define BASE_PERF_EVENTS_H

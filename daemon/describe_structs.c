@@ -35,7 +35,7 @@ static void describe_struct(struct text *out, const char *name, size_t size,
 /* The type of a member, or of the elements of an array. */
 #define TYPE(member)                                                                               \
 	_Generic((member), uint8_t: "u8", uint16_t: "u16", uint32_t: "u32", uint64_t: "u64",       \
-		int32_t: "i32", char *: "char", uint64_t *: "u64",                                 \
+		int32_t: "i32", char *: "char", uint8_t *: "u8", uint64_t *: "u64",                                \
 		pfm_smpl_source_t: "pfm_smpl_source",                                              \
 		pfm_dfl_smpl_entry_t: "pfm_dfl_smpl_entry", struct pfm_live_pmd *: "pfm_live_pmd")
 
@@ -125,6 +125,8 @@ static void describe_smpl_structs(struct text *out)
 	S(pfm_correlate_smpl_event, 40, F(pid, 0), F(tid, 4), F(tstamp, 8), F(addr, 16), F(len, 24),
 		F(pgoff, 32));
 	S(pfm_correlate_smpl_gap, 8, F(gaps, 0));
+	S(pfm_smpl_file, 40, F(inode, 0), F(dev_major, 8), F(dev_minor, 12), F(build_id_size, 16),
+		F(build_id, 17), F(reserved, 37));
 	S(pfm_stack_smpl_arg, 64, F(buf_size, 0), F(buf_flags, 8), F(max_frames, 12),
 		F(num_pmds, 16), F(user_stack, 20), F(reserved, 24));
 	S(pfm_stack_smpl_hdr, 128, F(hdr_count, 0), F(hdr_cur_offs, 8), F(hdr_overflows, 16),

@@ -8,6 +8,9 @@ _Static_assert(sizeof(pfm_correlate_smpl_hdr_t) == 128, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_rec_t) == 8, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_event_t) == 40, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_gap_t) == 8, "documented");
+_Static_assert(sizeof(pfm_smpl_file_t) == 40, "documented");
+
+enum { RECORDS_FILE = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_smpl_file_t) };
 
 static uint64_t records_room(const pfm_correlate_smpl_hdr_t *hdr)
 {
@@ -65,6 +68,12 @@ static uint32_t records_type(enum pfm_smpl_event_type type)
 	return 0;
 }
 
+static void records_put_file(pfm_correlate_smpl_hdr_t *hdr, const pfm_smpl_file_t *file)
+{
+	*(pfm_smpl_file_t *)records_begin(hdr, PFM_CORRELATE_FILE, RECORDS_FILE) = *file;
+	records_end(hdr, RECORDS_FILE);
+}
+
 static void records_put_event(
 	pfm_correlate_smpl_hdr_t *hdr, const pfm_smpl_event_t *event, size_t name_n, size_t size)
 {
@@ -107,9 +116,13 @@ int records_event(void *buf, const pfm_smpl_event_t *event)
 	size_t name_n = strnlen(event->name, PFM_CORRELATE_NAME_MAX - 1);
 	size_t size = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_correlate_smpl_event_t) +
 		      (name_n / 8 + 1) * 8;
+	bool file = event->file.inode || event->file.build_id_size;
 
-	if (records_has_room(hdr, size))
-		records_put_event(hdr, event, name_n, size);
+	if (!records_has_room(hdr, size + (file ? RECORDS_FILE : 0)))
+		return 0;
+	if (file)
+		records_put_file(hdr, &event->file);
+	records_put_event(hdr, event, name_n, size);
 	return 0;
 }
 

@@ -474,15 +474,20 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 int perf_events_new(pid_t tid, int leader, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
+	int fd;
 
 	attr.disabled = 0;
 	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.build_id = 1;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_EVENTS_SAMPLE_TYPE;
-	return perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
+	fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
+	attr.build_id = 0; /* Linux before 5.12 knows none. */
+	return fd == -EINVAL ? perf_open_grouped(&attr, perf_on_thread(tid), leader, e) : fd;
 }
 
 static int perf_probe(struct perf_event_attr attr, struct perf_target t, struct err *e)

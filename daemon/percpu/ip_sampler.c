@@ -96,12 +96,17 @@ static int ip_sampler_open_dummy(struct ip_sampler *s, unsigned cpu, struct err 
 	struct perf_event_attr attr = {
 		.config = PERF_COUNT_SW_DUMMY,
 		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
 	};
 
 	s->dummy = ip_sampler_open_event(&attr, cpu);
+	attr.build_id = 0; /* Linux before 5.12 knows none. */
+	if (s->dummy < 0 && errno == EINVAL)
+		s->dummy = ip_sampler_open_event(&attr, cpu);
 	if (s->dummy < 0)
 		return ip_sampler_error("perf_event_open", errno, cpu, e);
 	if (ioctl(s->dummy, PERF_EVENT_IOC_SET_OUTPUT, s->clock) < 0)

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perfmonfs/smpl_file.h"
 #include "perfmonfs/smpl_source.h"
 
 enum {
@@ -85,6 +86,7 @@ typedef struct {
 	uint64_t tstamp;
 	uint64_t addr, len, pgoff; /* only for MMAP */
 	const char *name;          /* MMAP: file; COMM, EXEC: command; else "" */
+	pfm_smpl_file_t file;      /* only for MMAP */
 } pfm_smpl_event_t;
 
 /* A member of the argument structure that users set with "name=value", or a flag that a word

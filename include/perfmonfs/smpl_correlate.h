@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "perfmonfs/smpl_dfl.h"
+#include "perfmonfs/smpl_file.h"
 
 #define PFM_CORRELATE_SMPL_NAME "correlate"
 #define PFM_CORRELATE_SMPL_UUID                                                                    \
@@ -36,6 +37,7 @@ enum {
 	PFM_CORRELATE_EXIT,
 	PFM_CORRELATE_STACK, /* only in "profile": pfm_stack_smpl_entry_t, values and frames */
 	PFM_CORRELATE_GAP,   /* pfm_correlate_smpl_gap_t */
+	PFM_CORRELATE_FILE,  /* pfm_smpl_file_t: the file that the next record, an MMAP, maps */
 };
 
 typedef struct pfm_correlate_smpl_arg {

@@ -34,6 +34,8 @@ static void on_event(void *arg, const pfm_smpl_event_t *ev)
 	mix(s, ev->tid);
 	mix(s, ev->tstamp);
 	mix(s, ev->addr + ev->len + ev->pgoff);
+	CHECK(ev->file.build_id_size <= sizeof(ev->file.build_id));
+	mix(s, ev->file.inode + ev->file.build_id_size + ev->file.build_id[0]);
 	CHECK(strlen(ev->name) < PERF_RING_RECORD_MAX);
 	for (const char *c = ev->name; *c; c++)
 		mix(s, (unsigned char)*c);

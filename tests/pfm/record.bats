@@ -702,10 +702,11 @@ with_max_rate() {
 	[[ $output == *"leave out the level"* ]]
 }
 
-# noid FUNCTION: a program without a build ID, in the file FUNCTION, that runs for a few ms
+# noid FUNCTION [BUILD-ID]: a program without a build ID, or with one of that kind, in the file FUNCTION, that
+# runs for a few ms
 noid() {
 	printf 'volatile long x; __attribute__((noinline)) void %s(void) { for (long i = 0; i < 1000000; i++) x += i; }
-		int main(void) { %s(); return 0; }\n' "$1" "$1" | gcc -O1 -Wl,--build-id=none -x c -o "$1" -
+		int main(void) { %s(); return 0; }\n' "$1" "$1" | gcc -O1 "-Wl,--build-id=${2-none}" -x c -o "$1" -
 }
 
 @test "a program in another mount namespace, without a build ID, that has ended: never another file's names" {
@@ -721,6 +722,29 @@ noid() {
 		'mount -t tmpfs none inside && cp was_recorded inside/program && for i in $(seq 30); do inside/program; done'
 	run -0 pfm report recorded
 	[[ $output == *" program "* && $output != *never_ran* ]]
+}
+
+# Most have ended, and have a successor at their path, before pfm reads that they were mapped.
+@test "programs that have ended have their own names, whatever has their paths since" {
+	local id
+
+	serve_perf
+	put ok "$MNT/config/tick_us" 1000
+	for id in none sha1; do
+		noid was_recorded "$id"
+		noid never_ran "$id"
+		for i in {1..20}; do
+			cp was_recorded "replaced$i"
+			cp was_recorded "stays$i"
+		done
+		sleep 0.02 # Files that are changed at the time of their mapping are not identified.
+		# shellcheck disable=SC2016
+		run -0 pfm record -F 1000 -o recorded sh -c 'for i in $(seq 20); do
+			./stays$i; ./replaced$i; cp --remove-destination never_ran replaced$i; done'
+		pfm report recorded --sort=object,function >flat
+		[ "$(grep -cE ' stays[0-9]+ +was_recorded$' flat)" -ge 15 ]
+		! grep -E ' never_ran$|instead.*stays' flat
+	done
 }
 
 @test "the exit status is the command's" {

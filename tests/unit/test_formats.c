@@ -588,6 +588,29 @@ TEST(correlate_events)
 	smpl_close(&s);
 }
 
+/* A file comes before its mapping, and never without it. */
+TEST(correlate_files)
+{
+	enum { FILE_SIZE = 8 + 40, MMAP_SIZE = 48 + 8 };
+	pfm_correlate_smpl_arg_t arg = {.buf_size = 128 + 1000};
+	pfm_smpl_event_t event = {.type = PFM_EVENT_MMAP, .addr = 4, .name = "/x"};
+	struct smpl s;
+
+	event.file = (pfm_smpl_file_t){.build_id_size = 2, .build_id = {7, 8}};
+	assert_int_equal(smpl_open(&s, &format_correlate, &arg, NPMDS), 0);
+	smpl_event(&s, &event);
+	assert_int_equal(smpl_u64(&s, 0), 2);
+	assert_int_equal(smpl_u32(&s, 128), PFM_CORRELATE_FILE);
+	assert_int_equal(smpl_u32(&s, 132), FILE_SIZE);
+	assert_memory_equal((char *)s.buf + 128 + 8, &event.file, sizeof(event.file));
+	assert_int_equal(smpl_u32(&s, 128 + FILE_SIZE), PFM_CORRELATE_MMAP);
+	while (!smpl_u64(&s, 56))
+		smpl_event(&s, &event);
+	assert_int_equal(smpl_u64(&s, 0) % 2, 0);
+	assert_int_equal(smpl_u64(&s, 8), 128 + smpl_u64(&s, 0) / 2 * (FILE_SIZE + MMAP_SIZE));
+	smpl_close(&s);
+}
+
 /*
  * Readers in another thread. A sample's fields all follow from its number, so that any mixture of
  * two shows; as in the daemon, the thread that records also carries out the restarts.

@@ -331,6 +331,12 @@ struct life {
 	} ev[MAX_EVENTS];
 };
 
+static bool has_file(const pfm_smpl_event_t *ev)
+{
+	return ev->file.build_id_size ||
+	       (ev->file.inode && (ev->file.dev_major || ev->file.dev_minor));
+}
+
 static void on_event(void *arg, const pfm_smpl_event_t *ev)
 {
 	struct life *l = arg;
@@ -341,7 +347,7 @@ static void on_event(void *arg, const pfm_smpl_event_t *ev)
 	if (ev->pid != (uint32_t)l->pid || ev->tid != ev->pid || l->n == MAX_EVENTS)
 		return;
 	if (ev->type == PFM_EVENT_MMAP)
-		assert_true(ev->addr && ev->len);
+		assert_true(ev->addr && ev->len && (ev->name[0] != '/' || has_file(ev)));
 	l->ev[l->n].type = ev->type;
 	snprintf(l->ev[l->n].name, sizeof(l->ev[l->n].name), "%s", ev->name);
 	l->n++;

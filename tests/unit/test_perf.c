@@ -1588,6 +1588,7 @@ TEST_WITH(open_thread, close_cpu, interrupt_events)
 	ev = take_event(PFM_EVENT_MMAP, ev.tstamp, 1);
 	assert_true(ev.addr == (uintptr_t)code && ev.len == 4096 && ev.pgoff == 0);
 	assert_string_equal(strrchr(ev.name, '/'), "/test_perf");
+	assert_true(ev.file.build_id_size || ev.file.inode);
 	take_event(PFM_EVENT_COMM, ev.tstamp, 1);
 	assert_false(be->ops->interrupt_next(cpu, &in));
 	munmap(code, 4096);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* Sample files: written, read, broken, and what pfm report makes of them. */
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "tests/unit/unit.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
+#include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/protobuf.h"
@@ -1130,6 +1134,7 @@ TEST(renewed)
 	static const struct data_exit ends[] = {{.pid = 10, .tid = 10}, {.pid = 11, .tid = 11}};
 	struct data_map m = {.addr = 0x1000, .len = 0x1000, .pid = 1 << 30};
 	struct data_comm c = {.pid = 1 << 30, .tid = 1 << 30};
+	const pfm_smpl_file_t unknown = {0};
 	struct track t;
 
 	begin();
@@ -1138,11 +1143,11 @@ TEST(renewed)
 	assert_int_equal(track_exit(&t, &(struct data_exit){.pid = c.pid, .tid = c.tid}, &e), 0);
 	assert_int_equal(track_comm(&t, &c, "other", &e), 0);
 	assert_int_equal(track_comm(&t, &c, "prog", &e), 0);
-	assert_int_equal(track_map(&t, &m, "/nowhere/prog", &e), 0);
+	assert_int_equal(track_map(&t, &m, "/nowhere/prog", &unknown, &e), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		m.pid = c.pid = c.tid = ends[i].pid;
 		assert_int_equal(track_comm(&t, &c, "over", &e), 0);
-		assert_int_equal(track_map(&t, &m, "/nowhere/over", &e), 0);
+		assert_int_equal(track_map(&t, &m, "/nowhere/over", &unknown, &e), 0);
 		assert_int_equal(track_exit(&t, &ends[i], &e), 0);
 	}
 	end();
@@ -1371,31 +1376,28 @@ static int __attribute__((noinline, section("labelled"))) a_labelled_function(in
 extern const char __start_labelled[];
 
 /* The mapping of this program where that function is, as /proc/self/maps has it. */
-static const char *own_map(struct data_map *m, char *line, size_t room)
+static struct proc_map own_map(void)
 {
 	const uint64_t ip = (uintptr_t)&a_known_function;
-	FILE *f = fopen("/proc/self/maps", "re");
-	const char *name = NULL;
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	struct proc_map own = {.line = NULL};
 
 	assert_non_null(f);
-	while (fgets(line, (int)room, f)) {
-		name = proc_maps_parse(line, m);
-		if (name && ip - m->addr < m->len)
-			break;
-		name = NULL;
-	}
-	fclose(f);
-	assert_non_null(name);
-	return name;
+	do
+		assert_true(proc_maps_next(f, &own));
+	while (ip - own.map.addr >= own.map.len);
+	assert_true(own.executable);
+	own.map.pid = (uint32_t)getpid();
+	return own;
 }
 
 static void write_own(uint8_t wrong, bool without_build_id)
 {
-	struct data_map m = {.time = 1, .pid = (uint32_t)getpid()};
-	char line[PATH_MAX + 128];
-	const char *name = own_map(&m, line, sizeof(line));
+	struct proc_map own = own_map();
+	struct data_map m = own.map;
+	CLEANUP_CLOSE int fd = mapped_file_open_inside(m.pid, own.name, 0);
 
-	CLEANUP_CLOSE int fd = build_id_open(m.pid, name);
+	m.time = 1;
 	m.id_size = build_id_read(fd, m.id);
 	if (without_build_id) {
 		m.id_size = 0;
@@ -1403,7 +1405,9 @@ static void write_own(uint8_t wrong, bool without_build_id)
 	}
 	m.id[0] ^= wrong;
 	begin();
-	assert_int_equal(data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), name, &e), 0);
+	assert_int_equal(
+		data_put(&w, DATA_MAP, &m, offsetof(struct data_map, name), own.name, &e), 0);
+	free(own.line);
 	sample(2, m.pid, (uintptr_t)&a_known_function, 1);
 	sample(3, m.pid, (uintptr_t)&a_mangled_function, 1);
 	sample(4, m.pid, (uintptr_t)&a_labelled_function, 1);
@@ -1430,16 +1434,19 @@ TEST(function_names)
 
 /* A process that has ended may have had another file at that path, in a mount namespace of its own.
  * A build ID would show it. */
+enum { ENDED = UINT32_MAX }; /* a process */
+
 TEST(ended_process)
 {
-	struct data_map m = {.time = 1, .addr = 0x1000, .len = 0x1000, .pid = UINT32_MAX};
+	struct data_map m = {.time = 1, .addr = 0x1000, .len = 0x1000, .pid = ENDED};
+	const pfm_smpl_file_t unknown = {0};
 	struct track t;
 
 	if (!symbols_supported())
 		skip();
 	begin();
 	assert_int_equal(track_init(&t, &w, &e), 0);
-	assert_int_equal(track_map(&t, &m, "/etc/passwd", &e), 0);
+	assert_int_equal(track_map(&t, &m, "/etc/passwd", &unknown, &e), 0);
 	sample(2, m.pid, 0x1100, 1);
 	track_free(&t);
 	end();
@@ -1531,16 +1538,133 @@ TEST(another_file_has_no_names)
 	recording_close(&r);
 }
 
-TEST(build_id_never_waits)
+TEST(opening_never_waits)
 {
 	uint32_t pid = (uint32_t)getpid();
 	char fifo[sizeof(path) + 8];
 
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_int_equal(build_id_open(pid, fifo), -EINVAL);
+	assert_int_equal(mapped_file_open_inside(pid, fifo, 0), -EINVAL);
 	unlink(fifo);
-	assert_int_equal(build_id_open(pid, "/dev/zero"), -EINVAL);
+	assert_int_equal(mapped_file_open_inside(pid, "/dev/zero", 0), -EINVAL);
+}
+
+/* Whether @m is found to be a mapping of @file. */
+static bool is_file(const struct data_map *m, const char *name, pfm_smpl_file_t file)
+{
+	CLEANUP_CLOSE int fd = mapped_file_open(m, name, &file);
+
+	return fd >= 0;
+}
+
+/* Makes the file at path another one, and returns its identity. */
+static pfm_smpl_file_t make_other(void)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
+	pfm_smpl_file_t file = {0};
+
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(mapped_file_identify(fd, &file), 0);
+	assert_int_not_equal(file.inode, 0);
+	return file;
+}
+
+TEST(file_of_ended_process)
+{
+	struct data_map m = {.time = nsec_now(CLOCK_MONOTONIC), .pid = ENDED};
+	pfm_smpl_file_t file = make_other();
+
+	assert_false(is_file(&m, path, (pfm_smpl_file_t){0}));
+	assert_false(is_file(&m, path, file)); /* changed after it was mapped */
+	usleep(20000);
+	m.time = nsec_now(CLOCK_MONOTONIC);
+	assert_true(is_file(&m, path, file));
+	assert_false(is_file(&m, "/etc/passwd", file));
+	file.dev_minor ^= 1;
+	assert_false(is_file(&m, path, file));
+	file.dev_minor ^= 1;
+	file.inode++;
+	assert_false(is_file(&m, path, file));
+}
+
+TEST(file_by_build_id)
+{
+	struct proc_map own = own_map();
+	pfm_smpl_file_t file = {0};
+	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	own.map.pid = ENDED;
+	own.map.time = 1;
+	file.build_id_size = build_id_read(fd, file.build_id);
+	if (!file.build_id_size)
+		skip();
+	assert_true(is_file(&own.map, own.name, file));
+	file.build_id[0] ^= 1;
+	assert_false(is_file(&own.map, own.name, file));
+	free(own.line);
+}
+
+/* After another execve(), a process can have another file at the same addresses. */
+TEST(file_of_live_process)
+{
+	struct proc_map own = own_map();
+	pfm_smpl_file_t other = own.file;
+
+	assert_true(is_file(&own.map, own.name, own.file));
+	assert_true(is_file(&own.map, own.name, (pfm_smpl_file_t){0}));
+	assert_false(is_file(&own.map, path, (pfm_smpl_file_t){0}));
+	other.inode++;
+	assert_false(is_file(&own.map, own.name, other));
+	free(own.line);
+}
+
+/* Stops a child with another root. */
+static pid_t fork_inside(const char *root)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(chroot(root) < 0 || raise(SIGSTOP));
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	return pid;
+}
+
+TEST(links_of_another_root)
+{
+	char root[] = "/tmp/test_pfm_root.XXXXXX", at[sizeof(root) + 16];
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	assert_non_null(mkdtemp(root));
+	snprintf(at, sizeof(at), "%s/link", root);
+	assert_int_equal(symlink("/etc/passwd", at), 0);
+	pid = fork_inside(root);
+	assert_int_equal(mapped_file_open_inside((uint32_t)pid, "/link", 0), -ENOENT);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	unlink(at);
+	rmdir(root);
+}
+
+TEST(file_of_made_names)
+{
+	char names[40];
+	int fd;
+
+	snprintf(names, sizeof(names), "/tmp/perf-%d.map", getpid());
+	assert_int_equal(symlink(path, names), 0);
+	assert_int_equal(mapped_file_open_names((uint32_t)getpid()), -EINVAL);
+	unlink(names);
+	make_other();
+	assert_int_equal(link(path, names), 0);
+	fd = mapped_file_open_names((uint32_t)getpid());
+	unlink(names);
+	assert_true(fd >= 0);
+	close(fd);
 }
 
 static void write_text(const char *text)
@@ -1580,20 +1704,44 @@ TEST(kallsyms)
 
 TEST(proc_maps)
 {
-	char code[] = "55d0-66d0 r-xp 00003000 08:01 42                  /usr/bin/a b\n";
-	char data[] = "55d0-66d0 rw-p 00000000 08:01 42                  /usr/bin/a\n";
-	char anon[] = "55d0-66d0 rwxp 00000000 00:00 0 \n";
-	char wrong[] = "66d0-55d0 r-xp 00000000 00:00 0 [x]\n", none[] = "x\n";
-	struct data_map m = {.pid = 1};
+	struct proc_map m = {.line = NULL};
+	pfm_smpl_file_t file;
+	FILE *f;
 
-	assert_string_equal(proc_maps_parse(code, &m), "/usr/bin/a b");
-	assert_int_equal(m.addr, 0x55d0);
-	assert_int_equal(m.len, 0x1100);
-	assert_int_equal(m.pgoff, 0x3000);
-	assert_null(proc_maps_parse(data, &m));
-	assert_string_equal(proc_maps_parse(anon, &m), "//anon");
-	assert_null(proc_maps_parse(wrong, &m));
-	assert_null(proc_maps_parse(none, &m));
+	write_text("66d0-55d0 r-xp 00000000 00:00 0 [x]\nx\n"
+		   "55d0-66d0 r-xp 00003000 fe:1a 42                  /usr/bin/a b\n"
+		   "66d0-77d0 rw-p 00000000 08:01 43                  /usr/bin/a\n"
+		   "77d0-88d0 rwxp 00000000 00:00 0 \n");
+	f = fopen(path, "re");
+	assert_true(proc_maps_next(f, &m) && m.executable);
+	assert_string_equal(m.name, "/usr/bin/a b");
+	assert_true(m.map.addr == 0x55d0 && m.map.len == 0x1100 && m.map.pgoff == 0x3000);
+	assert_true(m.file.dev_major == 0xfe && m.file.dev_minor == 0x1a && m.file.inode == 42);
+	assert_true(proc_maps_next(f, &m) && !m.executable);
+	assert_true(proc_maps_next(f, &m) && m.executable);
+	assert_string_equal(m.name, "//anon");
+	assert_false(proc_maps_next(f, &m));
+	free(m.line);
+	fclose(f);
+	assert_int_equal(proc_maps_find(path, 0x77cf, NULL, &file), 0);
+	assert_int_equal(file.inode, 43);
+	assert_int_equal(proc_maps_find(path, 0x66cf, "/usr/bin/a", &file), -ESRCH);
+	assert_int_equal(proc_maps_find(path, 0x88d0, NULL, &file), -ESRCH);
+}
+
+/* pfm's own [vdso] has 64 bits. */
+TEST(vdso_of_32_bits)
+{
+	struct data_map m = {.addr = 0xf7fa1000, .len = 0x1000, .pid = 1};
+	struct image im;
+
+	assert_int_equal(image_init(&im), 0);
+	assert_int_equal(image_add(&im, &m, "[vdso]"), 0);
+	assert_string_equal(image_find(&im, 1, m.addr)->object->path, "[vdso32]");
+	m.addr = 0x7fff0f7fa1000;
+	assert_int_equal(image_add(&im, &m, "[vdso]"), 0);
+	assert_string_equal(image_find(&im, 1, m.addr)->object->path, "[vdso]");
+	image_free(&im);
 }
 
 TEST(sort_keys)

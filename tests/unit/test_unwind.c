@@ -74,24 +74,23 @@ static bool returns_into(uint64_t frame, int (*function)(int))
 static void find_maps(void)
 {
 	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
-	CLEANUP_FREE char *line = NULL;
-	size_t room = 0;
+	struct proc_map m = {.line = NULL};
 
 	assert_non_null(f);
 	assert_int_equal(image_init(&image), 0);
-	while (getline(&line, &room, f) > 0) {
-		struct data_map m = {.pid = 7};
-		const char *name = proc_maps_parse(line, &m);
+	while (proc_maps_next(f, &m)) {
 		struct object *o;
 
-		if (!name || name[0] != '/' || nmaps == MAPS)
+		if (!m.executable || m.name[0] != '/' || nmaps == MAPS)
 			continue;
-		assert_int_equal(image_add(&image, &m, name), 0);
-		o = image_find_object(&image, name, m.id, 0);
+		m.map.pid = 7;
+		assert_int_equal(image_add(&image, &m.map, m.name), 0);
+		o = image_find_object(&image, m.name, m.map.id, 0);
 		if (o->fd < 0)
-			o->fd = open(name, O_RDONLY | O_CLOEXEC);
-		maps[nmaps++] = (struct unwind_map){m.addr, m.len, m.pgoff, o->fd};
+			o->fd = open(m.name, O_RDONLY | O_CLOEXEC);
+		maps[nmaps++] = (struct unwind_map){m.map.addr, m.map.len, m.map.pgoff, o->fd};
 	}
+	free(m.line);
 }
 
 static int begin(void **state)

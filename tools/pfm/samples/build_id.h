@@ -8,10 +8,6 @@
 
 #include "tools/pfm/samples/data.h"
 
-/* Opens @path as process @pid sees it. Only regular files are opened. Returns the descriptor, or
- * -errno: the process has ended, or access to its files is not permitted. */
-int build_id_open(uint32_t pid, const char *path);
-
 /*
  * Reads the build ID of the file @fd; the rest of @id is 0. Returns the size of the build ID; 0:
  * there is none, and @id is the file's identity (regular_identity()). The file may belong to any

@@ -184,10 +184,16 @@ void image_exec(struct image *im, uint32_t pid)
 	}
 }
 
+/* Programs of 32 bits have another [vdso] than pfm, in the memory that they can address. */
+static const char *image_path(const struct data_map *m, const char *name)
+{
+	return m->addr <= UINT32_MAX && strcmp(name, "[vdso]") == 0 ? "[vdso32]" : name;
+}
+
 int image_add(struct image *im, const struct data_map *m, const char *name)
 {
 	struct image_process *p = image_process(im, m->pid);
-	struct object *o = image_object(im, name, m->id, m->id_size);
+	struct object *o = image_object(im, image_path(m, name), m->id, m->id_size);
 
 	if (!p || !o)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "perfmonfs/smpl_file.h"
 #include "tools/pfm/samples/data.h"
 
 /* A mapped file, or a mapping without a file, such as [vdso]. */
@@ -17,6 +18,7 @@ struct object {
 	uint8_t id_size;
 	unsigned number; /* counts from 0 */
 	int fd;          /* pfm record: the file, which may be gone from its path; -1: not open */
+	pfm_smpl_file_t file; /* device and inode of @fd; all 0: not known */
 	uint32_t pid;  /* the process that has made this code; 0: it is a file's, or the kernel's */
 	unsigned life; /* processes that had this pid before */
 };

@@ -3,69 +3,111 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
+#include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/regular.h"
 
-/* The inode of the file that process @pid has mapped at @address; 0: there is none. */
-static uint64_t mapped_inode(uint32_t pid, uint64_t address)
-{
-	CLEANUP_FCLOSE FILE *f = NULL;
-	CLEANUP_FREE char *line = NULL;
-	uint64_t low, high, inode;
-	size_t room = 0;
-	char path[32];
+/* How long before a change of a file the kernel may date it: the clock of files moves by ticks. */
+enum { MAPPED_TICK_NS = 10000000 };
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	f = fopen(path, "re");
-	while (f && getline(&line, &room, f) > 0)
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNu64, &low, &high,
-			    &inode) == 3 &&
-			address >= low && address < high)
-			return inode;
-	return 0;
+int mapped_file_open_inside(uint32_t pid, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)flags | O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	CLEANUP_CLOSE int root = -1, at = -1;
+	char root_path[32];
+
+	snprintf(root_path, sizeof(root_path), "/proc/%u/root", pid);
+	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	at = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return at < 0 ? -errno : regular_reopen(at);
 }
 
-/* Opens @path if it is the file with that inode, which cannot be another one's while it is mapped.
- */
-static int mapped_open_inode(const char *path, uint64_t inode)
+int mapped_file_identify(int fd, pfm_smpl_file_t *file)
 {
-	CLEANUP_CLOSE int fd = regular_open(path);
+	void *p = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	int rc;
+
+	if (p == MAP_FAILED)
+		return -errno;
+	rc = proc_maps_find("/proc/self/maps", (uintptr_t)p, NULL, file);
+	munmap(p, 1);
+	return rc;
+}
+
+/* Whether the file has been what it is since before @time: another one may have had its inode. */
+static bool mapped_is_older(int fd, uint64_t time)
+{
+	uint64_t age = nsec_now(CLOCK_MONOTONIC) - time, now = nsec_now(CLOCK_REALTIME);
 	struct stat st;
 
-	if (fd < 0)
-		return fd;
-	return fstat(fd, &st) == 0 && st.st_ino == inode ? take_fd(&fd) : -ESTALE;
+	return !time || (fstat(fd, &st) == 0 && nsec_of(st.st_ctim) + MAPPED_TICK_NS < now - age);
 }
 
-int mapped_file_open(const struct data_map *m, const char *name)
+static bool mapped_is(int fd, const pfm_smpl_file_t *file)
 {
-	char path[PATH_MAX + 32];
-	uint64_t inode;
+	uint8_t id[DATA_BUILD_ID_MAX];
+	pfm_smpl_file_t found;
+
+	if (file->build_id_size)
+		return build_id_read(fd, id) == file->build_id_size &&
+		       memcmp(id, file->build_id, sizeof(id)) == 0;
+	return mapped_file_identify(fd, &found) == 0 && found.inode == file->inode &&
+	       found.dev_major == file->dev_major && found.dev_minor == file->dev_minor;
+}
+
+/* Takes over the descriptor @from if it is the file @file, unchanged since @time; 0: at all. */
+static int mapped_check(int from, const pfm_smpl_file_t *file, uint64_t time)
+{
+	CLEANUP_CLOSE int fd = from;
+
+	return fd >= 0 && mapped_is(fd, file) && mapped_is_older(fd, time) ? take_fd(&fd) : -ESTALE;
+}
+
+/* While a process has a file mapped, no other file gets the inode: the time of its change, which a
+ * deletion is, too, matters only for what is opened by a path. */
+static int mapped_find(const struct data_map *m, const char *name, const pfm_smpl_file_t *file)
+{
+	uint64_t time = file->build_id_size ? 0 : m->time;
+	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, m->pid, m->addr,
 		m->addr + m->len);
-	fd = regular_open(path); /* root alone may */
-	if (fd >= 0)
-		return fd;
-	inode = mapped_inode(m->pid, m->addr);
-	if (!inode)
-		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, name);
-	fd = mapped_open_inode(path, inode);
-	if (fd >= 0)
-		return fd;
+	fd = mapped_check(regular_open(path), file, 0); /* root alone may */
+	if (fd < 0)
+		fd = mapped_check(mapped_file_open_inside(m->pid, name, 0), file, time);
+	if (fd < 0)
+		fd = mapped_check(regular_open(name), file, time);
 	snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);
-	fd = mapped_open_inode(path, inode);
-	return fd >= 0 ? fd : -ESTALE;
+	return fd < 0 ? mapped_check(regular_open(path), file, 0) : fd;
+}
+
+int mapped_file_open(const struct data_map *m, const char *name, const pfm_smpl_file_t *file)
+{
+	pfm_smpl_file_t present;
+	char path[32];
+
+	if (file->inode || file->build_id_size)
+		return mapped_find(m, name, file);
+	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
+	return proc_maps_find(path, m->addr, name, &present) == 0 ? mapped_find(m, name, &present)
+								  : -ESRCH;
 }
 
 int mapped_file_open_vdso(void)
@@ -104,17 +146,13 @@ int mapped_file_open_names(uint32_t pid)
 {
 	CLEANUP_CLOSE int fd = -1;
 	unsigned uid, own;
-	char path[64];
+	char path[40];
 	struct stat st;
 
 	if (mapped_identity(pid, &uid, &own) < 0)
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, own);
-	if (lstat(path, &st) < 0)
-		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return -ELOOP;
-	fd = regular_open(path);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", own);
+	fd = mapped_file_open_inside(pid, path, O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)

@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Executable mappings, from lines of /proc/PID/maps. */
+/* Mappings, from lines of /proc/PID/maps. */
 #ifndef TOOLS_PFM_SAMPLES_PROC_MAPS_H
 #define TOOLS_PFM_SAMPLES_PROC_MAPS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
+#include "perfmonfs/smpl_file.h"
 #include "tools/pfm/samples/data.h"
 
-/* Parses a line. Returns the name, which is in @line, or "//anon" if there is none; NULL: the
- * mapping is not executable, or the line is not understood. Sets addr, len and pgoff. */
-const char *proc_maps_parse(char *line, struct data_map *m);
+/* A line. */
+struct proc_map {
+	struct data_map map; /* addr, len and pgoff */
+	pfm_smpl_file_t file;
+	bool executable;
+	const char *name; /* in @line; "//anon": there is none */
+	char *line;
+	size_t room;
+};
+
+/* Reads the next line of @f into @m, whose line and room getline() manages. Returns false at the
+ * end. Lines that are not understood are skipped. */
+bool proc_maps_next(FILE *f, struct proc_map *m);
+
+/* Finds the file that is mapped at @address, in @path, a /proc/PID/maps. @name: that of the
+ * mapping, or NULL for any. Returns 0, or -ESRCH: there is none with that name. */
+int proc_maps_find(const char *path, uint64_t address, const char *name, pfm_smpl_file_t *file);
 
 #endif

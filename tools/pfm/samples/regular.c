@@ -12,11 +12,17 @@
 int regular_open(const char *path)
 {
 	CLEANUP_CLOSE int at = open(path, O_PATH | O_CLOEXEC);
+
+	return at < 0 ? -errno : regular_reopen(at);
+}
+
+int regular_reopen(int at)
+{
 	char link[40];
 	struct stat st;
 	int fd;
 
-	if (at < 0 || fstat(at, &st) < 0)
+	if (fstat(at, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;

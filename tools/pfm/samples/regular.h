@@ -8,6 +8,8 @@
 /* Opens a regular file for reading. Other files are refused, as opening some devices is a command
  * to them. Returns the descriptor, or -errno; -EINVAL: it is not a regular file. */
 int regular_open(const char *path);
+/* The same for the file @at, which is open with O_PATH. */
+int regular_reopen(int at);
 
 enum { REGULAR_IDENTITY = 20 }; /* bytes */
 /* Gets the identity that distinguishes the open file from others at its path: inode, time of

@@ -337,8 +337,10 @@ static int source_take_stack(
 		t->out, DATA_STACK, &c, sizeof(c.s) + c.s.nframes * sizeof(uint64_t), NULL, e);
 }
 
-static int source_take_map(struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
+static int source_take_map(
+	struct source *s, struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
 {
+	const pfm_smpl_file_t file = s->mapped;
 	struct data_map m = {
 		.time = event->tstamp,
 		.addr = event->addr,
@@ -347,9 +349,10 @@ static int source_take_map(struct track *t, const pfm_correlate_smpl_event_t *ev
 		.pid = event->pid,
 	};
 
+	s->mapped = (pfm_smpl_file_t){0};
 	if (!m.len || m.addr + m.len <= m.addr)
 		return 0;
-	return track_map(t, &m, event->name, e);
+	return track_map(t, &m, event->name, &file, e);
 }
 
 static int source_take_comm(
@@ -378,8 +381,11 @@ static int source_take(
 		return source_take_sample(s, t, body, e);
 	case PFM_CORRELATE_STACK:
 		return source_take_stack(s, t, body, e);
+	case PFM_CORRELATE_FILE:
+		s->mapped = *(const pfm_smpl_file_t *)body;
+		return 0;
 	case PFM_CORRELATE_MMAP:
-		return source_take_map(t, body, e);
+		return source_take_map(s, t, body, e);
 	case PFM_CORRELATE_EXEC:
 	case PFM_CORRELATE_COMM:
 		return source_take_comm(t, body, rec->rec_type == PFM_CORRELATE_EXEC, e);

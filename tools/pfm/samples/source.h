@@ -54,7 +54,8 @@ struct source {
 	uint64_t lost;  /* hdr_lost, hdr_lost_events, hdr_source.dropped as last recorded */
 	uint64_t lost_events;
 	uint64_t dropped;
-	bool ended; /* the thread or process has ended */
+	pfm_smpl_file_t mapped; /* of the next record, an MMAP; all 0: not known */
+	bool ended;             /* the thread or process has ended */
 };
 
 #define SOURCE_NONE                                                                                \

@@ -14,7 +14,6 @@
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/proc_maps.h"
-#include "tools/pfm/samples/regular.h"
 
 /* Contexts need descriptors, too. */
 enum { TRACK_FILES_MAX = 4096 };
@@ -87,54 +86,47 @@ void track_round(struct track *t)
 	t->round++;
 }
 
-/* A file with that path that another process had mapped; NULL: none. */
-static const struct object *track_known(const struct track *t, const char *name)
+/* The open file @file with that path, which another process has mapped; NULL: none. */
+static const struct object *track_known(
+	const struct track *t, const char *name, const pfm_smpl_file_t *file)
 {
 	struct hash_node *n = hash_find(&t->image.objects, hash_string(name));
 
 	for (; n; n = hash_find_next(n)) {
 		const struct object *o = container_of(n, struct object, node);
 
-		if (strcmp(o->path, name) == 0)
+		if (o->fd >= 0 && o->file.inode && strcmp(o->path, name) == 0 &&
+			o->file.inode == file->inode && o->file.dev_major == file->dev_major &&
+			o->file.dev_minor == file->dev_minor)
 			return o;
 	}
 	return NULL;
 }
 
-/* Identifies the file of a process that has ended by the file that others have at its path, or that
- * pfm itself has. Without a build ID, nothing shows that it is the same: it stays unknown. Returns
- * a descriptor of the file, or -1. */
-static int track_assume(const struct track *t, struct data_map *m, const char *name)
-{
-	const struct object *o = track_known(t, name);
-	int fd = o ? -1 : regular_open(name);
-
-	if (o) {
-		memcpy(m->id, o->id, sizeof(m->id));
-		m->id_size = o->id_size;
-	} else if (fd >= 0) {
-		m->id_size = build_id_read(fd, m->id);
-	}
-	if (!m->id_size)
-		memset(m->id, 0, sizeof(m->id));
-	return fd;
-}
-
 /* Identifies a mapped file. Processes may have different files at one path, and one after the
- * other. Returns a descriptor of the file, or -1. */
-static int track_identify(const struct track *t, struct data_map *m, const char *name)
+ * other. Returns a descriptor of the file, or -1: it is open already, or is not found. */
+static int track_identify(
+	const struct track *t, struct data_map *m, const char *name, const pfm_smpl_file_t *file)
 {
+	const struct object *known;
 	int fd;
 
 	if (t->chains && strcmp(name, "[vdso]") == 0)
 		return mapped_file_open_vdso();
 	if (name[0] != '/' || name[1] == '/')
 		return -1;
-	fd = mapped_file_open(m, name);
+	memcpy(m->id, file->build_id, sizeof(m->id));
+	m->id_size = file->build_id_size;
+	known = m->id_size ? image_find_object(&t->image, name, m->id, m->id_size)
+			   : track_known(t, name, file);
+	if (known && known->fd >= 0) {
+		memcpy(m->id, known->id, sizeof(m->id));
+		m->id_size = known->id_size;
+		return -1;
+	}
+	fd = mapped_file_open(m, name, file);
 	if (fd >= 0)
 		m->id_size = build_id_read(fd, m->id);
-	else if (fd != -ESTALE)
-		fd = track_assume(t, m, name);
 	return fd;
 }
 
@@ -146,6 +138,7 @@ static void track_keep_file(struct track *t, const struct data_map *m, const cha
 	if (!o || o->fd >= 0 || *fd < 0 || !t->files)
 		return;
 	o->fd = take_fd(fd);
+	(void)mapped_file_identify(o->fd, &o->file);
 	t->files--;
 }
 
@@ -155,9 +148,10 @@ static int track_flush(const struct track *t, struct err *e)
 	return t->chains ? chains_flush(t->chains, e) : 0;
 }
 
-int track_map(struct track *t, struct data_map *m, const char *name, struct err *e)
+int track_map(struct track *t, struct data_map *m, const char *name, const pfm_smpl_file_t *file,
+	struct err *e)
 {
-	CLEANUP_CLOSE int fd = track_identify(t, m, name);
+	CLEANUP_CLOSE int fd = track_identify(t, m, name, file);
 	struct image_process *p = image_process(&t->image, m->pid);
 
 	if (track_flush(t, e) < 0)
@@ -253,20 +247,19 @@ static int track_thread_names(struct track *t, struct track_pid p, uint64_t time
 static int track_maps(struct track *t, struct track_pid p, uint64_t time, struct err *e)
 {
 	CLEANUP_FCLOSE FILE *f = NULL;
-	CLEANUP_FREE char *line = NULL;
-	size_t room = 0;
+	struct proc_map m = {.line = NULL};
 	char path[32];
 	int rc = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", p.own);
 	f = fopen(path, "re");
-	while (f && rc == 0 && getline(&line, &room, f) > 0) {
-		struct data_map m = {.pid = p.pid, .time = time};
-		const char *name = proc_maps_parse(line, &m);
-
-		if (name)
-			rc = track_map(t, &m, name, e);
+	while (f && rc == 0 && proc_maps_next(f, &m)) {
+		m.map.pid = p.pid;
+		m.map.time = time;
+		if (m.executable)
+			rc = track_map(t, &m.map, m.name, &m.file, e);
 	}
+	free(m.line);
 	return rc;
 }
 
@@ -352,6 +345,7 @@ static void track_move_file(struct object *to, struct object *from)
 	if (!to || !from || to->fd >= 0)
 		return;
 	to->fd = from->fd;
+	to->file = from->file;
 	from->fd = -1;
 }
 

@@ -5,6 +5,7 @@
 #define TOOLS_PFM_SAMPLES_TRACK_H
 
 #include "base/err.h"
+#include "perfmonfs/smpl_file.h"
 #include "perfmonfs/smpl_source.h"
 #include "tools/pfm/samples/chains.h"
 #include "tools/pfm/samples/data.h"
@@ -34,8 +35,9 @@ int track_renew(struct track *t, struct err *e);
 /* From this call on, the mappings of each process may be read once more. */
 void track_round(struct track *t);
 
-/* Records a mapping @m that the kernel has reported, of the file @name. */
-int track_map(struct track *t, struct data_map *m, const char *name, struct err *e);
+/* Records a mapping @m that the kernel has reported, of @file at the path @name. */
+int track_map(struct track *t, struct data_map *m, const char *name, const pfm_smpl_file_t *file,
+	struct err *e);
 /* Records a name of a thread. c->exec: its process executes another program. */
 int track_comm(struct track *t, const struct data_comm *c, const char *name, struct err *e);
 /* Records the end of a thread. */
