@@ -559,6 +559,13 @@ frameless_whole() {
 	objcopy --strip-all --add-gnu-debuglink=burner.debug "$BATS_RUN_TMPDIR/burner" burner
 	record_enough count_all 500 --no-symbols -- ./burner 1 shares
 	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
+	# What is read for a user's program is what that user may read.
+	chown "$NOBODY" burner
+	chmod 600 burner.debug
+	[ -z "$(burnt recorded)" ]
+	chown "$NOBODY" burner.debug
+	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
+	chown 0 burner
 	id=$(readelf -n burner | awk '/Build ID/ { print $3 }')
 	mkdir -p "server/buildid/$id"
 	mv burner.debug "server/buildid/$id/debuginfo"

@@ -83,14 +83,17 @@ static struct code *annotate_read_code(struct annotate *a, const struct location
 	c += a->ncodes;
 	if (!annotate_open(a, at))
 		return NULL;
+	bounded_as(symbols_owner(a->symbols));
 	if (code_read(c, at->in, a->symbols, at->offset, a->demangle, &a->code_why) < 0) {
 		code_free(c);
-		return NULL;
+		c = NULL;
+	} else {
+		a->ncodes++;
+		of = symbols_find(a->symbols, at->offset);
+		for (uint32_t i = 0; i < c->n; i++)
+			annotate_place(a, &of, &c->all[i]);
 	}
-	a->ncodes++;
-	of = symbols_find(a->symbols, at->offset);
-	for (uint32_t i = 0; i < c->n; i++)
-		annotate_place(a, &of, &c->all[i]);
+	bounded_as(0);
 	return c;
 }
 

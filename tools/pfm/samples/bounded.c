@@ -2,6 +2,7 @@
 #include "tools/pfm/samples/bounded.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { BOUNDED_NOBODY = 65534 }; /* a group without files */
 
 /* Debugging information names other files that belong to it, which libdw opens, whatever they are.
  * Root must not open a device for a user's file. */
@@ -49,6 +52,15 @@ static int bounded_broken_off(int by, const char *title, struct err *e)
 			title, BOUNDED_SECONDS);
 	return err_set(e, EIO,
 		"%s was ended by signal %d: a program or its debug file may be damaged", title, by);
+}
+
+void bounded_as(uid_t owner)
+{
+	if (getuid() != 0 || seteuid(0) < 0)
+		return;
+	if (owner && setgroups(0, NULL) == 0 && setegid(BOUNDED_NOBODY) == 0)
+		(void)seteuid(owner);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* The kernel forgets it when the user changes. */
 }
 
 int bounded_run(int (*work)(void *of, struct err *e), void *of, const char *title, struct err *e)

@@ -3,6 +3,8 @@
 #ifndef TOOLS_PFM_SAMPLES_BOUNDED_H
 #define TOOLS_PFM_SAMPLES_BOUNDED_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 
 /* CPU time of the process, and its time at all, in seconds. */
@@ -12,5 +14,10 @@ enum { BOUNDED_SECONDS = 60, BOUNDED_WAIT = 300 };
  * @work returns, with its sentence; @title names the work in the sentence of one that is broken
  * off. */
 int bounded_run(int (*work)(void *of, struct err *e), void *of, const char *title, struct err *e);
+
+/* In the other process: if it is root's, opens files with the rights of @owner from now on.
+ * Debugging information names other files that belong to it, which libdw opens: they should be
+ * those that the program's owner may read. 0: with root's rights again. */
+void bounded_as(uid_t owner);
 
 #endif

@@ -34,6 +34,7 @@ struct symbols {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
+	uid_t owner;
 	struct debug_info *lines; /* NULL: no memory */
 };
 
@@ -126,6 +127,7 @@ static int symbols_check_file(int fd, const struct object *o, struct err *e)
 static int symbols_load(struct symbols *s, const struct object *o, int from, struct err *e)
 {
 	CLEANUP_CLOSE int fd = -1;
+	struct stat st;
 	GElf_Addr bias;
 
 	if (!symbols_supported())
@@ -133,6 +135,9 @@ static int symbols_load(struct symbols *s, const struct object *o, int from, str
 	fd = from >= 0 ? fcntl(from, F_DUPFD_CLOEXEC, 3) : symbols_open_file(o->path, e);
 	if (fd < 0 || (o->path[0] == '/' && symbols_check_file(fd, o, e) < 0))
 		return -e->no;
+	if (fstat(fd, &st) < 0)
+		return err_set(e, errno, "%s: %s", o->path, err_name(errno));
+	s->owner = st.st_uid;
 	s->dwfl = libdw.dwfl_begin(&symbols_callbacks);
 	if (!s->dwfl)
 		return err_set(e, ENOMEM, "no memory for the symbols of %s", o->path);
@@ -171,6 +176,11 @@ void symbols_close(struct symbols *s)
 	if (s)
 		free(s->all);
 	free(s);
+}
+
+uid_t symbols_owner(const struct symbols *s)
+{
+	return s->owner;
 }
 
 /* The address of a byte of the file; its offset if no segment contains it. */
@@ -355,6 +365,12 @@ struct symbols *symbols_open(const struct object *o, int fd, struct err *e)
 void symbols_close(struct symbols *s)
 {
 	(void)s;
+}
+
+uid_t symbols_owner(const struct symbols *s)
+{
+	(void)s;
+	return 0;
 }
 
 struct symbol symbols_at(struct symbols *s, uint64_t address)

@@ -5,6 +5,7 @@
 #define TOOLS_PFM_SAMPLES_SYMBOLS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "tools/pfm/samples/image.h"
@@ -26,6 +27,8 @@ bool symbols_supported(void);
  * read, or is not the file that was mapped. */
 struct symbols *symbols_open(const struct object *o, int fd, struct err *e);
 void symbols_close(struct symbols *s);
+/* The owner of the file. */
+uid_t symbols_owner(const struct symbols *s);
 /* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);
 /* The same for one of the file's own addresses. */
