@@ -3,7 +3,9 @@
 #include "tools/pfm/samples/unwind.h"
 #include "tests/unit/unit.h"
 
+#include <elf.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <ucontext.h>
@@ -203,7 +205,7 @@ __asm__(".text\n"
 	"no_cfi:\n"
 	"nop; nop; nop; nop\n");
 
-static struct unwound unwind_at(const char *code)
+static struct unwound unwind_in(const struct unwind_map *of, const char *code)
 {
 	pfm_stack_smpl_user_t before = stored.user;
 	struct unwound out;
@@ -211,7 +213,7 @@ static struct unwound unwind_at(const char *code)
 	stored.user.regs[PFM_STACK_IP] = (uintptr_t)code + 1;
 	stored.user.regs[PFM_STACK_BX] = (uintptr_t)code + 1;
 	stored.user.regs[PFM_STACK_BP] = 0;
-	out = unwind_stored(maps, nmaps);
+	out = unwind_stored(of, nmaps);
 	stored.user = before;
 	return out;
 }
@@ -221,7 +223,7 @@ TEST(endless)
 	struct unwound out;
 
 	need_libdw();
-	out = unwind_at(endless_cfi);
+	out = unwind_in(maps, endless_cfi);
 	assert_int_equal(out.end, UNWIND_DEEP);
 	assert_int_equal(out.n, UNWIND_FRAMES);
 	assert_int_equal(out.frames[UNWIND_FRAMES - 1], (uintptr_t)endless_cfi + 1);
@@ -232,7 +234,7 @@ static void has_no_caller(const char *code)
 	struct unwound out;
 
 	need_libdw();
-	out = unwind_at(code);
+	out = unwind_in(maps, code);
 	assert_int_equal(out.n, 1);
 	assert_int_equal(out.end, UNWIND_CODE);
 }
@@ -291,6 +293,28 @@ static int copy_program(void)
 	while (sendfile(to, from, NULL, 1 << 20) > 0)
 		;
 	return to;
+}
+
+/* Code without CFI where the program begins to run, as in ld.so, has no caller. */
+TEST(entry)
+{
+	CLEANUP_CLOSE int fd = copy_program();
+	struct unwind_map copied[MAPS];
+	struct unwound out;
+	Elf64_Ehdr head;
+
+	need_libdw();
+	assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+	head.e_entry += (uintptr_t)no_cfi - getauxval(AT_ENTRY);
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	for (unsigned i = 0; i < nmaps; i++) {
+		copied[i] = maps[i];
+		if ((uintptr_t)no_cfi - maps[i].addr < maps[i].len)
+			copied[i].fd = fd;
+	}
+	out = unwind_in(copied, no_cfi);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.end, UNWIND_WHOLE);
 }
 
 /* A file that becomes shorter while it is mapped ends the process that reads it. Chains of other

@@ -19,8 +19,10 @@
 
 enum {
 	UNWIND_HEADERS = 64, /* program headers examined at most */
-	UNWIND_ABI_64 = 2,   /* PERF_SAMPLE_REGS_ABI_64 */
-	UNWIND_RETURN = 16,  /* DWARF's number of the return address, the last register */
+	UNWIND_ENTRIES = 16,
+	UNWIND_ENTRY_SIZE = 64, /* bytes of code there that call the first function */
+	UNWIND_ABI_64 = 2,      /* PERF_SAMPLE_REGS_ABI_64 */
+	UNWIND_RETURN = 16,     /* DWARF's number of the return address, the last register */
 	UNWIND_REGS,
 	UNWIND_CHAIN_NS = 50000000, /* of CPU time for a chain at most */
 	UNWIND_SLOW_MAX = 32,       /* chains of a process that may take so long */
@@ -42,6 +44,9 @@ struct unwind_process {
 	bool attached;
 	unsigned slow;
 	uint64_t outermost; /* an address in an outermost function; 0: none is known */
+	/* Where files begin to run. The code there may have no CFI, as in ld.so and musl. */
+	uint64_t entries[UNWIND_ENTRIES];
+	unsigned nentries;
 	struct unwinding now;
 };
 
@@ -128,9 +133,10 @@ static const Dwfl_Thread_Callbacks unwind_threads = {
 
 /* --- Mapped files */
 
-/* The difference of addresses in the process and in the file, whose program headers say which
- * addresses its bytes have. False: it is no such file. */
-static bool unwind_find_bias(const struct unwind_map *m, uint64_t *bias)
+/* Finds the difference of addresses in the process and in the file, whose program headers say which
+ * addresses its bytes have, and where the file begins to run; 0: nowhere. False: it is no such
+ * file. */
+static bool unwind_find_bias(const struct unwind_map *m, uint64_t *bias, uint64_t *entry)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	Elf64_Phdr all[UNWIND_HEADERS];
@@ -153,6 +159,7 @@ static bool unwind_find_bias(const struct unwind_map *m, uint64_t *bias)
 			m->pgoff - (all[i].p_offset - before) >= all[i].p_filesz + before)
 			continue;
 		*bias = m->addr - m->pgoff + all[i].p_offset - all[i].p_vaddr;
+		*entry = head.e_entry ? head.e_entry + *bias : 0;
 		return true;
 	}
 	return false;
@@ -161,11 +168,13 @@ static bool unwind_find_bias(const struct unwind_map *m, uint64_t *bias)
 static void unwind_add_map(struct unwind_process *p, const struct unwind_map *m)
 {
 	CLEANUP_CLOSE int fd = -1;
-	uint64_t bias;
+	uint64_t bias, entry;
 	char name[32];
 
-	if (!unwind_find_bias(m, &bias))
+	if (!unwind_find_bias(m, &bias, &entry))
 		return;
+	if (entry && p->nentries < UNWIND_ENTRIES)
+		p->entries[p->nentries++] = entry;
 	/* The name is that of a module: one file may be mapped at several places. */
 	snprintf(name, sizeof(name), "%llx", (unsigned long long)bias);
 	fd = fcntl(m->fd, F_DUPFD_CLOEXEC, 3);
@@ -220,6 +229,14 @@ static int unwind_frame(Dwfl_Frame *frame, void *process)
 	return DWARF_CB_ABORT;
 }
 
+static bool unwind_is_entry(const struct unwind_process *p, uint64_t pc)
+{
+	for (unsigned i = 0; i < p->nentries; i++)
+		if (pc - p->entries[i] < UNWIND_ENTRY_SIZE)
+			return true;
+	return false;
+}
+
 /* Why the chain ends with its last frame: for libdw, chains end in the same way if the CFI says
  * that there is no caller, and if the caller is not found. */
 static enum unwind_end unwind_find_end(struct unwind_process *p)
@@ -238,7 +255,7 @@ static enum unwind_end unwind_find_end(struct unwind_process *p)
 	cfi = module ? libdw.dwfl_module_eh_cfi(module, &bias) : NULL;
 	if (!cfi || libdw.dwarf_cfi_addrframe(cfi, pc - bias, &frame) != 0 ||
 		libdw.dwarf_frame_register(frame, UNWIND_RETURN, room, &ops, &n) != 0)
-		return UNWIND_CODE;
+		return unwind_is_entry(p, pc) ? UNWIND_WHOLE : UNWIND_CODE;
 	if (!n && ops == room) {
 		p->outermost = pc;
 		return UNWIND_WHOLE;
