@@ -39,12 +39,14 @@ enum {
 	RECORD_CPU_BUFFER = 131072,
 	RECORD_PIECE_MIN = 65536, /* bytes */
 	RECORD_PIECE_MIN_NS = 100000000,
-	RECORD_STACKS = 4, /* buffers are this many times larger for stacks */
-	/* Bytes of the user's stack for chains without frame pointers, and the samples that a
-	 * buffer has room for. */
-	RECORD_USER_STACK = 8192,
-	RECORD_USER_SAMPLES = 64,
+	RECORD_STACKS = 4,        /* buffers are this many times larger for stacks */
+	RECORD_USER_STACK = 8192, /* bytes, for chains without frame pointers */
+	/* Buffers for these stacks: how many there may be, the samples that each has room for at
+	 * least, the bytes of one at most, and the bytes of all in a daemon of pfm's own. */
+	RECORD_USER_BUFFERS = 32,
+	RECORD_USER_SAMPLES = 16,
 	RECORD_USER_BUFFER_MAX = 2 << 20,
+	RECORD_USER_ALL = 256 << 20,
 };
 
 static const char record_file[] = "pfm.data";
@@ -469,13 +471,31 @@ static int record_find_periods(struct record_plan *plan, const struct record_opt
 	return 0;
 }
 
+/* Gets the size of a buffer for stacks. A large one is seldom full, and so the thread seldom runs
+ * without being sampled. */
+static int record_user_buffer(
+	const struct tree *t, uint32_t user_stack, size_t *size, struct err *e)
+{
+	const size_t least = RECORD_USER_SAMPLES * ((size_t)user_stack + 1024);
+	struct err ignored;
+	uint64_t all;
+
+	if (t->daemon && !t->users)
+		(void)file_writef(
+			t->dir, "config/smpl_buf_size_max", &ignored, "%d", RECORD_USER_ALL);
+	if (file_read_u64(t->dir, "config/smpl_buf_size_max", &all, e) < 0)
+		return -e->no;
+	*size = all / RECORD_USER_BUFFERS < RECORD_USER_BUFFER_MAX ? all / RECORD_USER_BUFFERS
+								   : RECORD_USER_BUFFER_MAX;
+	*size = *size > least ? *size : least;
+	return 0;
+}
+
 /* Registers and stacks of threads come from the perf backend. A stack is memory of its process, so
  * that the right to a CPU is not enough. */
 static int record_want_user_stacks(struct record_plan *plan, const struct record_options *o,
 	const struct tree *t, struct err *e)
 {
-	size_t size = RECORD_USER_SAMPLES * ((size_t)o->user_stack + 512);
-
 	if (strcmp(t->backend, "perf") != 0)
 		return err_set(e, EOPNOTSUPP,
 			"--call-graph=dwarf: the %s backend records no registers and stacks of "
@@ -486,8 +506,7 @@ static int record_want_user_stacks(struct record_plan *plan, const struct record
 			"--call-graph=dwarf is for commands, processes and threads, not for CPUs: "
 			"give -p or -t, or -g");
 	plan->sampling.user_stack = o->user_stack;
-	plan->sampling.buf_size = size < RECORD_USER_BUFFER_MAX ? size : RECORD_USER_BUFFER_MAX;
-	return 0;
+	return record_user_buffer(t, o->user_stack, &plan->sampling.buf_size, e);
 }
 
 /* Call chains come from the kernel's interrupts. */

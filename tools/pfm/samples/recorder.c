@@ -21,8 +21,14 @@
 #include "tools/pfm/text/progress.h"
 #include "tools/pfm/tree/file.h"
 
-/* How often to look for children, and to drain buffers that are not full. */
-enum { RECORDER_ROUND_NS = 50000000, RECORDER_EVENTS = 64, RECORDER_SHOW_NS = 1000000000 };
+enum {
+	/* How often to look for children, and to drain buffers that are not full. The buffers for
+	 * stacks are large, so that those of children that have ended are to be freed earlier. */
+	RECORDER_ROUND_NS = 50000000,
+	RECORDER_STACK_ROUND_NS = 10000000,
+	RECORDER_EVENTS = 64,
+	RECORDER_SHOW_NS = 1000000000,
+};
 
 static int recorder_watch(struct recorder *r, int fd, uint32_t events, void *what, struct err *e)
 {
@@ -35,7 +41,8 @@ static int recorder_watch(struct recorder *r, int fd, uint32_t events, void *wha
 
 static int recorder_open_timer(struct recorder *r, struct err *e)
 {
-	const struct timespec round = nsec_timespec(RECORDER_ROUND_NS);
+	const struct timespec round = nsec_timespec(
+		r->sampling->user_stack ? RECORDER_STACK_ROUND_NS : RECORDER_ROUND_NS);
 	const struct itimerspec every = {round, round};
 
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
