@@ -23,23 +23,28 @@ static void bounded_hide_devices(void)
 		(void)mount("none", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, NULL);
 }
 
-/* Bounds what a damaged file can take. */
-static void bounded_limit(void)
+void bounded_begin(void)
 {
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGALRM, SIG_DFL);
-	signal(SIGXCPU, SIG_DFL);
-	alarm(BOUNDED_WAIT);
-	setrlimit(RLIMIT_CPU, &(struct rlimit){BOUNDED_SECONDS, BOUNDED_SECONDS + 1});
 #ifndef __SANITIZE_ADDRESS__
 	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
 
 	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
 #endif
+}
+
+/* Bounds what a damaged file can take. */
+static void bounded_limit(void)
+{
+	sigset_t none;
+
+	bounded_begin();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGXCPU, SIG_DFL);
+	alarm(BOUNDED_WAIT);
+	setrlimit(RLIMIT_CPU, &(struct rlimit){BOUNDED_SECONDS, BOUNDED_SECONDS + 1});
 }
 
 /* The sentence about a process that a signal has ended. */

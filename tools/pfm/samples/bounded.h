@@ -15,6 +15,9 @@ enum { BOUNDED_SECONDS = 60, BOUNDED_WAIT = 300 };
  * off. */
 int bounded_run(int (*work)(void *of, struct err *e), void *of, const char *title, struct err *e);
 
+/* Ends the calling process together with its parent, and bounds its memory. */
+void bounded_begin(void);
+
 /* In the other process: if it is root's, opens files with the rights of @owner from now on.
  * Debugging information names other files that belong to it, which libdw opens: they should be
  * those that the program's owner may read. 0: with root's rights again. */

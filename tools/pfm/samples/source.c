@@ -43,12 +43,14 @@ static int source_map(struct source *s, int fd, size_t size, struct err *e)
 		return file_sentence(s->dir, "buffer", errno, e);
 	s->buf = p;
 	s->size = size;
-	if (pfm_smpl_has_tag(p, PFM_CORRELATE_SMPL_TAG) ||
-		pfm_smpl_has_tag(p, PFM_PROFILE_SMPL_TAG))
+	/* An older daemon does not know of user stacks, and ignores that they are wanted. */
+	if (s->buf->hdr_user_stack == s->sampling->user_stack &&
+		(pfm_smpl_has_tag(p, PFM_CORRELATE_SMPL_TAG) ||
+			pfm_smpl_has_tag(p, PFM_PROFILE_SMPL_TAG)))
 		return 0;
 	return err_set(e, EPROTO,
-		"the context's buffer is not of the format correlate or profile: install pfm and "
-		"perfmonfs of one version");
+		"the context's buffer is not of the format correlate or profile, with what was "
+		"asked for: install pfm and perfmonfs of one version");
 }
 
 /* The kernel records PFM_STACK_MAX_FRAMES by default: asking for one less shows what is cut. */

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/bounded.h"
 
 enum {
 	UNWINDER_SLOTS = 16, /* processes whose files are kept at the same time */
@@ -152,15 +152,10 @@ static void unwinder_limit(void)
 {
 	static const int deadly[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 
+	bounded_begin();
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
 		signal(deadly[i], SIG_DFL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-#ifndef __SANITIZE_ADDRESS__
-	rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
-
-	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
-#endif
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
 /* The contexts of the recording are not to stay open here. */
