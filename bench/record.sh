@@ -9,7 +9,7 @@ caller=(taskset -c 1 "$build/tests/fs/caller" 20 40000)
 pfm() { "$build/tools/pfm/pfm" "$@"; }
 
 # The CPU time of the program is what it prints.
-record_way() { # WAY HZ [-g]
+record_way() { # WAY HZ [OPTION]
 	case $1 in
 	alone) "${caller[@]}" ;;
 	pfm) pfm record --mount="$tmp/mnt" -o "$tmp/data" -F "$2" "${@:3}" "${caller[@]}" 2>/dev/null ;;
@@ -43,6 +43,7 @@ for hz in 1000 4000; do
 	for tool in pfm perf; do
 		[ $tool = pfm ] || have_perf || { skip "no perf(1) that works here: package linux-perf"; continue; }
 		record_ways+=("$tool $hz" "$tool $hz -g")
+		[ $hz != 1000 ] || record_ways+=("$tool $hz --call-graph=dwarf")
 	done
 done
 start perf
@@ -64,10 +65,10 @@ awk "$quartiles"'
 		return sprintf("%7.2f %7.2f..%-7.2f", q[2], q[1], q[3])
 	}
 	END {
-		printf "%-13s %7s %16s %7s %16s %8s\n", "way", "CPU", "quartiles", "elapsed", "quartiles", "a sample"
+		printf "%-28s %7s %16s %7s %16s %8s\n", "way", "CPU", "quartiles", "elapsed", "quartiles", "a sample"
 		for (i = 0; i < n; i++)
 			if (order[i] != "alone")
-				printf "%-13s %s %s %s\n", order[i], show(cpu, order[i]), show(all, order[i]), a_sample(order[i])
+				printf "%-28s %s %s %s\n", order[i], show(cpu, order[i]), show(all, order[i]), a_sample(order[i])
 	}' "$tmp/record"
 
 record_accuracy() { # HZ SECONDS

@@ -73,9 +73,9 @@ int task_check_user_stack(const struct task_registry *reg, const struct job *job
 	if (!job->ec->ctx.smpl.user_stack || task_load_is_active(reg, job))
 		return 0;
 	return err_set(e, EOPNOTSUPP,
-		"user_stack needs counters that interrupt, and a worker and descriptors for each "
-		"thread: leave out cpus=, virtual PMDs and set switching, or unload some contexts "
-		"on threads");
+		"user_stack needs a counter that interrupts: before load, write a PMC and the "
+		"period of its PMD (-PERIOD short=-PERIOD), and leave out cpus=, virtual PMDs and "
+		"set switching; or unload some contexts on threads");
 }
 
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)

@@ -532,6 +532,33 @@ frameless_whole() {
 	put ok "$C/format" "stack user_stack=1024 size=65536"
 	refused EINVAL "load cpu=$CPU_BURNT" user_stack
 	refused EOPNOTSUPP "load tid=$$ cpus=$CPU_BURNT" user_stack
+	# The kernel's ring buffer has room for 32 samples, and is charged.
+	held() { awk '$1 == "memory_bytes_0" { print $2 }' "$MNT/stats"; }
+	sleep 100 3>&- &
+	RECORD=$!
+	put ok "$C/format" "stack size=131072 user_stack=65528"
+	put ok "$C/regs" "pmc0 $(awk '$1 == "task-clock" { print $2 }' "$MNT/pmu/events")\\npmd0 -1000000 short=-1000000"
+	before=$(held)
+	ctl "load tid=$RECORD"
+	[ $(($(held) - before)) -ge $((32 * 65528)) ]
+	ctl unload
+	until_ok test "$(held)" -lt $((before + 65528))
+}
+
+@test "call chains: without elfutils, those by frame pointers are left" {
+	! pfm --version | grep -q '^without elfutils' || skip "pfm was built without elfutils"
+	serve_perf
+	# shellcheck disable=SC2016 # of the inner shell
+	run -125 unshare -m sh -c 'mount --bind /dev/null "$0"; exec pfm record --call-graph=dwarf true' \
+		"$(ldconfig -p | awk '$1 == "libdw.so.1" && /x86-64/ { print $NF; exit }')"
+	[[ $output == *libdw1*-g* ]]
+}
+
+@test "call chains: the msr backend records no registers and stacks" {
+	serve_msrsim
+	serve --backend=msr --dev="$CPU"
+	run -125 pfm record --call-graph=dwarf -C 0 true
+	[[ $output == *"msr backend"*-g* ]]
 }
 
 @test "call chains: simulated CPUs have no registers and stacks of threads" {
