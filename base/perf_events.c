@@ -90,26 +90,27 @@ static pfm_smpl_event_t perf_events_exit(const struct exit_record *x)
  * the record has one. */
 static int perf_events_end(struct perf_ring *ring, size_t fixed, pfm_smpl_event_t *ev)
 {
-	size_t size = ring->rec.head.size;
+	char *bytes = (char *)ring->rec;
+	size_t size = ring->rec->size;
 	struct trailer t;
 
 	if (size < fixed + sizeof(t))
 		return -EINVAL;
-	memcpy(&t, ring->rec.bytes + size - sizeof(t), sizeof(t));
+	memcpy(&t, bytes + size - sizeof(t), sizeof(t));
 	ev->tstamp = t.time;
 	ev->name = "";
 	if (ev->type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
-		ring->rec.bytes[size - sizeof(t) - 1] = '\0';
-		ev->name = (const char *)ring->rec.bytes + fixed;
+		bytes[size - sizeof(t) - 1] = '\0';
+		ev->name = bytes + fixed;
 	}
 	return 1;
 }
 
 int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev)
 {
-	const void *rec = &ring->rec;
+	const void *rec = ring->rec;
 
-	switch (ring->rec.head.type) {
+	switch (ring->rec->type) {
 	case PERF_RECORD_MMAP2:
 		*ev = perf_events_mmap(rec);
 		return perf_events_end(ring, sizeof(struct mmap_record), ev);

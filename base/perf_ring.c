@@ -2,15 +2,21 @@
 #include "base/perf_ring.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-int perf_ring_map(struct perf_ring *r, int fd, unsigned pages)
+int perf_ring_map(struct perf_ring *r, int fd, unsigned pages, size_t room)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *p = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p;
 
+	r->rec = room ? malloc(room) : NULL;
+	r->room = room;
+	if (room && !r->rec)
+		return -ENOMEM;
+	p = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	r->page = p;
@@ -24,6 +30,8 @@ void perf_ring_unmap(struct perf_ring *r)
 	if (r->page)
 		munmap(r->page, (size_t)(r->data - (const unsigned char *)r->page) + r->size);
 	r->page = NULL;
+	free(r->rec);
+	r->rec = NULL;
 }
 
 /* Copies @n bytes at position @at, which may wrap around. */
@@ -52,15 +60,19 @@ bool perf_ring_next(struct perf_ring *r, uint64_t head)
 		uint64_t left = head - r->tail, at = r->tail;
 		size_t n;
 
-		if (left < sizeof(r->rec.head))
+		if (left < sizeof(*r->rec))
 			return perf_ring_give_up(r, head);
-		perf_ring_copy(r, at, &r->rec.head, sizeof(r->rec.head));
-		n = r->rec.head.size;
-		if (n < sizeof(r->rec.head) || n > left)
+		perf_ring_copy(r, at, r->rec, sizeof(*r->rec));
+		n = r->rec->size;
+		if (n < sizeof(*r->rec) || n > left)
 			return perf_ring_give_up(r, head);
 		r->tail += n;
-		perf_ring_copy(r, at, &r->rec, n);
-		r->rec.head.size = (uint16_t)n; /* The ring may have changed since. */
+		if (n > r->room) {
+			r->malformed++;
+			continue;
+		}
+		perf_ring_copy(r, at, r->rec, n);
+		r->rec->size = (uint16_t)n; /* The ring may have changed since. */
 		return true;
 	}
 	return false;

@@ -8,10 +8,11 @@
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a record: the most that its header can say. */
-enum { PERF_RING_RECORD_MAX = 65536 };
+/* Bytes of a record without a user's stack. The largest parts are file names of up to PATH_MAX. */
+enum { PERF_RING_RECORD_MAX = 8192 };
 
 struct perf_ring {
 	/* The first page of the mapping; NULL: not mapped. */
@@ -23,16 +24,14 @@ struct perf_ring {
 	uint64_t tail;
 	/* Number of malformed records. */
 	uint64_t malformed;
-	/* The current record in one piece; its head.size was checked. */
-	union {
-		struct perf_event_header head;
-		uint64_t aligned;
-		unsigned char bytes[PERF_RING_RECORD_MAX];
-	} rec;
+	/* The current record in one piece, of @room bytes at most; its size was checked. */
+	struct perf_event_header *rec;
+	size_t room;
 };
 
-/* Maps @pages pages of records of the event @fd. 0 or -errno. */
-int perf_ring_map(struct perf_ring *r, int fd, unsigned pages);
+/* Maps @pages pages of records of the event @fd, each of @room bytes at most; 0: they are not read.
+ * 0 or -errno. */
+int perf_ring_map(struct perf_ring *r, int fd, unsigned pages, size_t room);
 void perf_ring_unmap(struct perf_ring *r);
 
 /* The position up to which the kernel has written. */

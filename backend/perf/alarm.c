@@ -27,7 +27,7 @@ int alarm_new(const struct perf_group *g, struct perf_alarm **out, struct err *e
 	a->fd = perf_alarm_new(atomic_load(g->tid), g->leader, e);
 	if (a->fd < 0)
 		return a->fd;
-	rc = perf_ring_map(&a->ring, a->fd, ALARM_PAGES);
+	rc = perf_ring_map(&a->ring, a->fd, ALARM_PAGES, 0);
 	if (rc < 0)
 		return err_set(e, -rc,
 			"mmap of a perf event: %s: the alarm of a thread needs 8 KiB of locked "

@@ -59,7 +59,8 @@ int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct e
 		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
 	p->events = -1;
 	p->fd = fd;
-	rc = perf_ring_map(&p->ring, p->fd, (unsigned)(size / (size_t)sysconf(_SC_PAGESIZE)));
+	rc = perf_ring_map(&p->ring, p->fd, (unsigned)(size / (size_t)sysconf(_SC_PAGESIZE)),
+		PERF_RING_RECORD_MAX + user_stack);
 	if (rc < 0)
 		return ring_refused("mmap of a perf event", size, -rc, e);
 	*out = take_ptr(&p);
@@ -211,12 +212,12 @@ static bool ring_parse_event(struct perf_ring *ring, struct perf_record *r)
 bool ring_parse(struct perf_ring *ring, struct perf_record *r)
 {
 	struct ring_words w = {
-		.at = (const uint64_t *)(ring->rec.bytes + sizeof(ring->rec.head)),
-		.left = (ring->rec.head.size - sizeof(ring->rec.head)) / sizeof(uint64_t),
+		.at = (const uint64_t *)(ring->rec + 1),
+		.left = (ring->rec->size - sizeof(*ring->rec)) / sizeof(uint64_t),
 	};
 	const uint64_t *body;
 
-	switch (ring->rec.head.type) {
+	switch (ring->rec->type) {
 	case PERF_RECORD_SAMPLE:
 		return ring_parse_sample(w, r);
 	case PERF_RECORD_LOST:

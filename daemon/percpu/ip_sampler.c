@@ -116,7 +116,7 @@ static int ip_sampler_open_dummy(struct ip_sampler *s, unsigned cpu, struct err 
 
 static int ip_sampler_map(struct ip_sampler *s, unsigned cpu, struct err *e)
 {
-	int rc = perf_ring_map(&s->records.ring, s->clock, RING_PAGES);
+	int rc = perf_ring_map(&s->records.ring, s->clock, RING_PAGES, PERF_RING_RECORD_MAX);
 
 	return rc < 0 ? ip_sampler_error("mmap of a perf event", -rc, cpu, e) : 0;
 }

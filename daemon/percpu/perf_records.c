@@ -96,9 +96,9 @@ static void perf_parse_event(const struct perf_parser *p)
 
 static void perf_parse(const struct perf_parser *p)
 {
-	const void *rec = &p->r->ring.rec;
+	const void *rec = p->r->ring.rec;
 
-	switch (p->r->ring.rec.head.type) {
+	switch (p->r->ring.rec->type) {
 	case PERF_RECORD_SAMPLE:
 		perf_parse_sample(p, rec);
 		break;

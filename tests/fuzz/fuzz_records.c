@@ -46,14 +46,19 @@ static uint64_t read_from(const uint8_t *p, size_t n, size_t size, uint64_t tail
 {
 	CLEANUP_FREE unsigned char *ring = calloc(1, size);
 	CLEANUP_FREE struct perf_records *r = calloc(1, sizeof(*r));
+	CLEANUP_FREE void *rec = malloc(PERF_RING_RECORD_MAX);
 	pfm_smpl_where_t where = {.pid = 4711};
 	struct seen seen = {0};
 
-	CHECK(ring && r);
+	CHECK(ring && r && rec);
 	for (size_t i = 0; i < n && i < size; i++)
 		ring[(tail + i) % size] = p[i];
-	*r = (struct perf_records){
-		.ring = {.data = ring, .size = size, .tail = tail}, .self = SELF};
+	*r = (struct perf_records){.ring = {.data = ring,
+					   .size = size,
+					   .tail = tail,
+					   .rec = rec,
+					   .room = PERF_RING_RECORD_MAX},
+		.self = SELF};
 	perf_records_read(r, head, &where, on_event, &seen);
 	CHECK(r->ring.tail == head);
 	CHECK(where.tid != SELF || !where.known);
