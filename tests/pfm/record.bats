@@ -370,6 +370,50 @@ rm_made() {
 	grep -q ' two$' flat
 }
 
+# jit_share FUNCTION: percent of the samples of jitter
+jit_share() {
+	awk -v f="$1" '$1 ~ /%$/ && $5 == f { n += $1 } END { print int(n) }' flat
+}
+
+@test "functions of a jitdump: one after the other at one address, one that moves, and lines" {
+	serve_perf
+	jitter=$BUILD/tests/pfm/jitter
+	run -0 pfm record -F 1000 -o recorded "$jitter" "$PWD" 200000000
+	rm jit-*.dump
+	pfm report recorded >flat
+	for f in first second moved; do
+		[ "$(jit_share $f)" -ge 12 ]
+	done
+	# The work of the first is twice that of the others.
+	[ "$(jit_share first)" -gt "$(jit_share second)" ]
+	grep -qE '% +[0-9]+ +jitter +jit-[0-9]+.dump +first$' flat
+	[ $(($(jit_share first) + $(jit_share second) + $(jit_share moved))) -ge 90 ]
+	pfm report --lines recorded >flat
+	grep -q ' first  */nowhere/source.js:10$' flat
+	grep -q ' moved  */nowhere/source.js:30$' flat
+	# Each piece of a recording reads the dump again.
+	run -0 pfm record -F 1000 -o piece --rotate=300ms "$jitter" "$PWD" 300000000
+	pfm report piece.1 | grep -qE ' jit-[0-9]+.dump +first$'
+	rm jit-*.dump
+}
+
+@test "a jitdump of another user, one that makes no sense, and one with times of another clock" {
+	serve_perf
+	jitter=$BUILD/tests/pfm/jitter
+	run -0 pfm record -F 1000 -o recorded "$jitter" "$PWD" 100000000 65534
+	pfm report recorded >flat
+	run -1 grep -E ' (first|second|moved)$' flat
+	grep -qE '^# addresses instead of names: process [0-9]+ has made code' flat
+	for overwrite in '"nonsense"' 'pack("L4 x16 Q", 0x4A695444, 1, 40, 62, 1)'; do
+		pfm record -F 1000 -o recorded perl -e 'my $pid = fork; exec @ARGV if !$pid; my $f;
+			until (open($f, "+<", "jit-$pid.dump") && -s $f) { select(undef, undef, undef, 0.01) }
+			waitpid($pid, 0); print $f '"$overwrite" "$jitter" "$PWD" 100000000
+		pfm report recorded >flat
+		cat flat
+		grep -qE '^# addresses instead of names: /.*/jit-[0-9]+.dump: (not a jitdump|its times)' flat
+	done
+}
+
 # Opening a FIFO waits for its writer.
 @test "a program that names a FIFO as its debug file" {
 	burns was_recorded

@@ -1127,6 +1127,44 @@ TEST(full_buffer_of_ended_context)
 	end();
 }
 
+/* A function of a jitdump counts where the process has made code, from its time on, and the newest
+ * of those at one address. The mapping of the dump's beginning has no code. */
+TEST(functions_of_a_jitdump)
+{
+	static const struct data_map maps[] = {
+		{.pid = 1, .addr = 0x1000, .len = 0x1000, .pgoff = 0},
+		{.pid = 1, .addr = 0x1100, .len = 0x10, .pgoff = 100},
+		{.pid = 1, .addr = 0x1110, .len = 0x10, .pgoff = 200},
+		{.pid = 1, .addr = 0x1200, .len = 0x10, .pgoff = 300},
+		{.pid = 1, .addr = 0x1108, .len = 0x10, .pgoff = 400},
+		{.pid = 1, .addr = 0x3000, .len = 0x10, .pgoff = 500},
+	};
+	static const struct {
+		uint64_t ip, offset;
+	} found[] = {{0x1100, 100}, {0x1107, 107}, {0x1108, 400}, {0x1117, 415}, {0x1118, 208},
+		{0x1120, 0x120}, {0x120f, 315}, {0x1210, 0x210}, {0x1080, 0x80}, {0x3000, 0}};
+	struct image im;
+
+	assert_int_equal(image_init(&im), 0);
+	for (unsigned i = 1; i < 6; i++)
+		assert_int_equal(image_add(&im, &maps[i], "/tmp/jit-1.dump"), 0);
+	assert_int_equal(image_add(&im, &maps[0], "/tmp/jit-1.dump"), 0);
+	assert_int_equal(image_version(&im, 1), 0);
+	assert_int_equal(image_add(&im, &maps[0], "//anon"), 0);
+	assert_int_equal(image_add(&im, &(struct data_map){.pid = 1, .addr = 0x3000, .len = 0x1000},
+				 "/lib.so"),
+		0);
+	for (unsigned i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		const struct image_map *m = image_find(&im, 1, found[i].ip);
+
+		assert_non_null(m);
+		assert_int_equal(found[i].ip - m->addr + m->pgoff, found[i].offset);
+	}
+	image_exec(&im, 1);
+	assert_null(image_find(&im, 1, 0x1100));
+	image_free(&im);
+}
+
 /* Another file begins with what is known of the processes that have not ended. A number that had
  * been used before begins there with its present process. */
 TEST(renewed)

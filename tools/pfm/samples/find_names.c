@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/find_dumps.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/symbols.h"
@@ -38,6 +39,13 @@ struct find_line {
 	const char *name;
 };
 
+/* A search, and the file to which it writes. */
+struct find_job {
+	const struct data_file *f;
+	const struct image *live;
+	int fd;
+};
+
 struct find_string {
 	struct hash_node node;
 	uint32_t number;
@@ -47,6 +55,7 @@ struct find_string {
 struct finder {
 	struct recording *r;      /* its places */
 	const struct image *live; /* has the open files of objects; NULL: none are open */
+	const struct find_dumps *dumps;
 	struct data_writer *out;
 	struct find_head *heads; /* sorted by object and offset */
 	size_t nheads;
@@ -228,16 +237,42 @@ static struct symbols *find_vdso(const struct finder *f, const struct object *o,
 	return NULL;
 }
 
+/* Writes the object of @n places in the functions of a jitdump. */
+static int find_jit(struct finder *f, const struct jitdump *dump, const struct data_object *object,
+	const struct find_head *h, size_t n, struct err *e)
+{
+	if (find_begin_object(f, object, h->object->path, e) < 0)
+		return -e->no;
+	for (size_t i = 0; i < n; i++) {
+		const struct jit_code *code = jitdump_find(dump, h[i].at->offset);
+		struct symbol symbol = {.address = h[i].at->offset};
+		struct symbol_frame frame = {NULL};
+
+		if (code) {
+			symbol.name = code->name;
+			symbol.offset = h[i].at->offset - code->offset;
+			symbol.address = code->address + symbol.offset;
+			frame.at.line = jitdump_line(code, symbol.offset, &frame.at.file);
+		}
+		if (find_add_functions(f, &h[i], symbol, &frame, 1, e) < 0)
+			return -e->no;
+	}
+	return 0;
+}
+
 /* Writes the object of @n places, all in one file, and what is found about them. */
 static int find_file(struct finder *f, const struct find_head *h, size_t n, struct err *e)
 {
 	const struct object *o = h->object;
+	const struct jitdump *dump = find_dump(f->dumps, o);
 	struct data_object object = {.id_size = o->id_size};
 	struct symbols *symbols = NULL;
 	struct err why = {0};
 	int rc = 0;
 
 	memcpy(object.id, o->id, sizeof(object.id));
+	if (dump)
+		return find_jit(f, dump, &object, h, n, e);
 	if (o->path[0] == '/')
 		symbols = symbols_open(o, find_open(f, o), &why);
 	else if (strcmp(o->path, "[vdso]") == 0)
@@ -317,7 +352,7 @@ static int find_made(struct finder *f, const struct find_head *h, size_t n, stru
 	if (in) {
 		rewind(in);
 		find_read_made(in, h, n, symbols);
-	} else {
+	} else if (!find_dump_failure(f->dumps, o->pid, &why)) {
 		err_set(&why, ENOENT,
 			"process %u has made code, and no %s that names it (node has "
 			"--perf-basic-prof, Java an agent)",
@@ -454,8 +489,8 @@ static void find_free(struct finder *f)
 }
 
 /* Writes the names for @r, which was read by addresses. */
-static int find_for(
-	struct recording *r, const struct image *live, struct data_writer *out, struct err *e)
+static int find_for(struct recording *r, const struct find_job *job, const struct find_dumps *dumps,
+	struct data_writer *out, struct err *e)
 {
 	struct finder *f = calloc(1, sizeof(*f));
 	int rc;
@@ -463,33 +498,31 @@ static int find_for(
 	if (!f)
 		return find_no_memory(e);
 	f->r = r;
-	f->live = live;
+	f->live = job->live;
+	f->dumps = dumps;
 	f->out = out;
 	rc = find_all(f, e);
 	find_free(f);
 	return rc;
 }
 
-/* A search, and the file to which it writes. */
-struct find_job {
-	const struct data_file *f;
-	const struct image *live;
-	int fd;
-};
-
 /* Writes the names for the records of a file. */
 static int find_here(void *of, struct err *e)
 {
 	const struct find_job *job = of;
+	struct find_dumps dumps = {.n = 0};
+	struct data_file records = *job->f;
 	struct data_writer w;
 	struct recording r;
 	struct err why;
 	int rc;
 
 	if (data_create_in(&w, job->fd, e) < 0 ||
-		recording_take(&r, *job->f, RECORDING_PLACES, e) < 0)
+		(job->live && find_dumps_open(&dumps, job->live, e) < 0) ||
+		(dumps.n && find_dumps_map(&dumps, &records, &w, e) < 0) ||
+		recording_take(&r, records, RECORDING_PLACES, e) < 0)
 		return -e->no;
-	rc = find_for(&r, job->live, &w, e);
+	rc = find_for(&r, job, &dumps, &w, e);
 	if (data_close(&w, &why) < 0 && rc == 0)
 		rc = err_copy(e, &why);
 	return rc;

@@ -18,6 +18,15 @@ bool object_is_made(const struct object *o)
 	return false;
 }
 
+bool object_is_dump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	unsigned pid;
+	int end = 0;
+
+	return name && sscanf(name, "/jit-%u.dump%n", &pid, &end) == 1 && end && !name[end];
+}
+
 int image_init(struct image *im)
 {
 	*im = (struct image){.nobjects = 0};
@@ -42,7 +51,8 @@ static void image_free_process(struct hash_node *node)
 {
 	struct image_process *p = container_of(node, struct image_process, node);
 
-	free(p->maps);
+	free(p->maps.all);
+	free(p->codes.all);
 	free(p);
 }
 
@@ -122,6 +132,7 @@ struct object *image_object(
 	memcpy(o->id, id, sizeof(o->id));
 	o->id_size = id_size;
 	o->fd = -1;
+	o->is_dump = object_is_dump(path);
 	o->number = im->nobjects++;
 	hash_add(&im->objects, &o->node, hash_string(path));
 	return o;
@@ -179,7 +190,7 @@ void image_exec(struct image *im, uint32_t pid)
 	struct image_process *p = image_known(im, pid);
 
 	if (p) {
-		p->n = 0;
+		p->maps.n = p->codes.n = p->codes.sorted = 0;
 		p->execs++;
 	}
 }
@@ -190,6 +201,26 @@ static const char *image_path(const struct data_map *m, const char *name)
 	return m->addr <= UINT32_MAX && strcmp(name, "[vdso]") == 0 ? "[vdso32]" : name;
 }
 
+static int image_append(struct image_maps *maps, struct image_map map)
+{
+	const struct image_map *last = maps->n ? &maps->all[maps->n - 1] : NULL;
+	bool sorted = maps->sorted == maps->n && (!last || map.addr - last->addr >= last->len) &&
+		      (!last || map.addr > last->addr);
+
+	if (maps->n == maps->room) {
+		size_t room = maps->room ? 2 * maps->room : 16;
+		struct image_map *all = realloc(maps->all, room * sizeof(*all));
+
+		if (!all)
+			return -ENOMEM;
+		maps->all = all;
+		maps->room = room;
+	}
+	maps->all[maps->n++] = map;
+	maps->sorted += sorted;
+	return 0;
+}
+
 int image_add(struct image *im, const struct data_map *m, const char *name)
 {
 	struct image_process *p = image_process(im, m->pid);
@@ -197,18 +228,12 @@ int image_add(struct image *im, const struct data_map *m, const char *name)
 
 	if (!p || !o)
 		return -ENOMEM;
-	if (p->n == p->room) {
-		size_t room = p->room ? 2 * p->room : 16;
-		struct image_map *maps = realloc(p->maps, room * sizeof(*maps));
-
-		if (!maps)
-			return -ENOMEM;
-		p->maps = maps;
-		p->room = room;
-	}
-	p->maps[p->n++] = (struct image_map){m->addr, m->len, m->pgoff, o};
+	if (o->is_dump && !m->pgoff)
+		return 0;
+	p->makes_code |= object_is_made(o);
 	p->changed = ++im->changes;
-	return 0;
+	return image_append(o->is_dump ? &p->codes : &p->maps,
+		(struct image_map){m->addr, m->len, m->pgoff, o});
 }
 
 static struct image_thread *image_thread(const struct image *im, uint32_t tid)
@@ -295,13 +320,42 @@ const char *image_comm(const struct image *im, uint32_t pid, uint32_t tid)
 	return t ? t->comm : NULL;
 }
 
-/* Searches the newest mappings first, as they replace older ones. */
+/* Searches the newest mappings from number @first on, as they replace older ones. */
+static const struct image_map *image_search_from(
+	const struct image_maps *maps, size_t first, uint64_t ip)
+{
+	for (size_t i = maps->n; i-- > first;)
+		if (ip - maps->all[i].addr < maps->all[i].len)
+			return &maps->all[i];
+	return NULL;
+}
+
+/* Searches the functions of a jitdump. */
+static const struct image_map *image_search_codes(const struct image_maps *codes, uint64_t ip)
+{
+	const struct image_map *newest = image_search_from(codes, codes->sorted, ip);
+	size_t low = 0, high = codes->sorted;
+
+	while (!newest && low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (codes->all[middle].addr <= ip)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (newest || !low || ip - codes->all[low - 1].addr >= codes->all[low - 1].len)
+		return newest;
+	return &codes->all[low - 1];
+}
+
 static const struct image_map *image_search(const struct image_process *p, uint64_t ip)
 {
-	for (size_t i = p->n; i-- > 0;)
-		if (ip - p->maps[i].addr < p->maps[i].len)
-			return &p->maps[i];
-	return NULL;
+	const struct image_map *map = image_search_from(&p->maps, 0, ip), *code = NULL;
+
+	if (p->codes.n && map && object_is_made(map->object))
+		code = image_search_codes(&p->codes, ip);
+	return code ? code : map;
 }
 
 const struct image_map *image_find(const struct image *im, uint32_t pid, uint64_t ip)
@@ -315,7 +369,7 @@ uint64_t image_version(const struct image *im, uint32_t pid)
 {
 	const struct image_process *p = image_known(im, pid);
 
-	return p && p->n ? p->changed : 0;
+	return p && p->maps.n ? p->changed : 0;
 }
 
 static bool image_agree(const struct image_map *a, const struct image_map *b, uint64_t ip)
@@ -329,7 +383,7 @@ const struct image_map *image_find_forked(
 	const struct image_process *own = image_known(im, pid);
 	const struct image_map *found = NULL;
 
-	if (own && own->n)
+	if (own && own->maps.n)
 		return NULL;
 	for (size_t i = 0; i < im->processes.nbuckets; i++)
 		for (struct hash_node *n = im->processes.bucket[i]; n; n = n->next) {

@@ -21,8 +21,13 @@ struct object {
 	pfm_smpl_file_t file; /* device and inode of @fd; all 0: not known */
 	uint32_t pid;  /* the process that has made this code; 0: it is a file's, or the kernel's */
 	unsigned life; /* processes that had this pid before */
+	bool is_dump;  /* its path is that of a jitdump, jit-PID.dump */
+	/* pfm record: the process whose code this jitdump describes; 0: it is none */
+	uint32_t dump_of;
 };
 
+/* Whether @path is that of a jitdump. */
+bool object_is_dump(const char *path);
 /* Whether it is memory that a process may have filled with code, neither a file nor like [vdso]. */
 bool object_is_made(const struct object *o);
 
@@ -33,12 +38,18 @@ struct image_map {
 	struct object *object;
 };
 
-struct image_process {
-	struct hash_node node; /* in image.processes, by pid */
-	struct image_map *maps;
+struct image_maps {
+	struct image_map *all;
 	size_t n;
 	size_t room;
-	uint64_t changed; /* number of the image's change that added the last of them */
+	size_t sorted; /* of codes: the first ones, which do not overlap, by address */
+};
+
+struct image_process {
+	struct hash_node node; /* in image.processes, by pid */
+	struct image_maps maps;
+	struct image_maps codes; /* functions that a jitdump describes: parts of that file */
+	uint64_t changed;        /* number of the image's change that added the last of them */
 	/* pfm record: the rounds in which its mappings were last read, and the file with the names
 	 * of the code that it makes was last looked for; 0: never. */
 	uint64_t read_at;
@@ -86,7 +97,11 @@ struct object *image_find_made(const struct image *im, uint32_t pid, unsigned li
 const struct object **image_objects(const struct image *im);
 /* Forgets the mappings of a process that executes another program. */
 void image_exec(struct image *im, uint32_t pid);
-/* Adds a mapping of the file @name, which replaces older ones at its addresses. */
+/*
+ * Adds a mapping of the file @name, which replaces older ones at its addresses. One of a jitdump's
+ * functions counts where the process has memory that it may have filled with code. The one of the
+ * jitdump's beginning, by which the process tells that it writes one, has no code.
+ */
 int image_add(struct image *im, const struct data_map *m, const char *name);
 /* Sets the name of a thread. Keeps the pointer, not a copy. */
 int image_name_thread(struct image *im, uint32_t tid, const char *comm);

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/image.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/regular.h"
 
@@ -80,10 +81,10 @@ static int mapped_check(int from, const pfm_smpl_file_t *file, uint64_t time)
 }
 
 /* While a process has a file mapped, no other file gets the inode: the time of its change, which a
- * deletion is, too, matters only for what is opened by a path. */
+ * deletion is, too, matters only for what is opened by a path. A jitdump goes on being written. */
 static int mapped_find(const struct data_map *m, const char *name, const pfm_smpl_file_t *file)
 {
-	uint64_t time = file->build_id_size ? 0 : m->time;
+	uint64_t time = file->build_id_size || object_is_dump(name) ? 0 : m->time;
 	char path[64];
 	int fd;
 
@@ -158,4 +159,17 @@ int mapped_file_open_names(uint32_t pid)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	return st.st_uid == uid ? take_fd(&fd) : -EPERM;
+}
+
+bool mapped_file_is_dump_of(uint32_t pid, const char *name, int fd)
+{
+	const char *slash = strrchr(name, '/');
+	unsigned uid, own;
+	char dump[32];
+	struct stat st;
+
+	if (mapped_identity(pid, &uid, &own) < 0)
+		return false;
+	snprintf(dump, sizeof(dump), "/jit-%u.dump", own);
+	return slash && strcmp(slash, dump) == 0 && fstat(fd, &st) == 0 && st.st_uid == uid;
 }

@@ -35,4 +35,8 @@ int mapped_file_open_vdso(void);
  * -errno. */
 int mapped_file_open_names(uint32_t pid);
 
+/* Whether @fd, mapped as @name, is the jitdump of process @pid: jit-PID.dump of its PID namespace,
+ * of which the user of the process is the owner. */
+bool mapped_file_is_dump_of(uint32_t pid, const char *name, int fd);
+
 #endif

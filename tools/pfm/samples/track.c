@@ -135,6 +135,8 @@ static void track_keep_file(struct track *t, const struct data_map *m, const cha
 {
 	struct object *o = image_find_object(&t->image, name, m->id, m->id_size);
 
+	if (o && o->is_dump && !t->foreign && *fd >= 0 && mapped_file_is_dump_of(m->pid, name, *fd))
+		o->dump_of = m->pid;
 	if (!o || o->fd >= 0 || *fd < 0 || !t->files)
 		return;
 	o->fd = take_fd(fd);
@@ -159,7 +161,6 @@ int track_map(struct track *t, struct data_map *m, const char *name, const pfm_s
 	if (!p || image_add(&t->image, m, name) < 0)
 		return err_set(e, ENOMEM, "no memory for the mappings of process %u", m->pid);
 	track_keep_file(t, m, name, &fd);
-	p->makes_code |= object_is_made(p->maps[p->n - 1].object);
 	return data_put(t->out, DATA_MAP, m, offsetof(struct data_map, name), name, e);
 }
 
@@ -327,7 +328,7 @@ int track_stack(struct track *t, uint32_t pid, uint64_t time, uint64_t ip, struc
 
 	if (!p || (!t->foreign && track_keep_names(t, p, pid) < 0))
 		return err_set(e, ENOMEM, "no memory for process %u", pid);
-	if (!pid || t->foreign || p->read_at == t->round || (!ip && (p->n || p->read_at)) ||
+	if (!pid || t->foreign || p->read_at == t->round || (!ip && (p->maps.n || p->read_at)) ||
 		(ip && image_find(&t->image, pid, ip)))
 		return 0;
 	return track_process(t, (struct track_pid){pid, pid}, time, e);
@@ -375,8 +376,8 @@ static int track_renew_process(struct track *t, const struct image *old, uint32_
 	struct image_process *p = image_process(&t->image, pid);
 	int rc = p ? 0 : err_set(e, ENOMEM, "no memory for process %u", pid);
 
-	for (size_t i = 0; rc == 0 && i < from->n; i++)
-		rc = track_renew_map(t, pid, &from->maps[i], e);
+	for (size_t i = 0; rc == 0 && i < from->maps.n; i++)
+		rc = track_renew_map(t, pid, &from->maps.all[i], e);
 	if (rc < 0)
 		return rc;
 	p->read_at = from->read_at;
@@ -384,6 +385,24 @@ static int track_renew_process(struct track *t, const struct image *old, uint32_
 	if (p->makes_code)
 		track_move_file(image_made(&t->image, pid, 0),
 			image_find_made(old, pid, image_life(old, pid)));
+	return 0;
+}
+
+/* Keeps the jitdumps of processes that have not ended. */
+static int track_renew_dumps(struct track *t, const struct image *old, struct err *e)
+{
+	for (size_t i = 0; i < old->objects.nbuckets; i++)
+		for (struct hash_node *n = old->objects.bucket[i]; n; n = n->next) {
+			struct object *o = container_of(n, struct object, node), *new;
+
+			if (!o->dump_of || image_has_exited(old, o->dump_of))
+				continue;
+			new = image_object(&t->image, o->path, o->id, o->id_size);
+			if (!new)
+				return err_set(e, ENOMEM, "no memory for %s", o->path);
+			new->dump_of = o->dump_of;
+			track_move_file(new, o);
+		}
 	return 0;
 }
 
@@ -412,6 +431,8 @@ int track_renew(struct track *t, struct err *e)
 			if (!image_has_exited(&old, (uint32_t)n->key))
 				rc = track_renew_process(t, &old, (uint32_t)n->key,
 					container_of(n, struct image_process, node), e);
+	if (rc == 0)
+		rc = track_renew_dumps(t, &old, e);
 	t->files = track_most_files() - image_open_files(&t->image);
 	image_free(&old);
 	if (t->chains)

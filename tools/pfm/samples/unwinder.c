@@ -293,8 +293,8 @@ static unsigned unwinder_list(struct unwinder *u, const struct image_process *p)
 {
 	unsigned n = 0;
 
-	for (size_t i = p->n; i-- > 0 && n < UNWINDER_MAPS;) {
-		const struct image_map *m = &p->maps[i];
+	for (size_t i = p->maps.n; i-- > 0 && n < UNWINDER_MAPS;) {
+		const struct image_map *m = &p->maps.all[i];
 
 		if (unwinder_has_file(m) && !unwinder_has(u->maps, n, m))
 			u->maps[n++] =
@@ -305,12 +305,12 @@ static unsigned unwinder_list(struct unwinder *u, const struct image_process *p)
 
 static bool unwinder_send_files(struct unwinder *u, const struct image_process *p)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct object *o = p->maps[i].object;
+	for (size_t i = 0; i < p->maps.n; i++) {
+		const struct object *o = p->maps.all[i].object;
 		uint32_t head[] = {UNWINDER_OBJECT, o->number};
 		struct iovec part = {head, sizeof(head)};
 
-		if (!unwinder_has_file(&p->maps[i]) || u->sent[o->number])
+		if (!unwinder_has_file(&p->maps.all[i]) || u->sent[o->number])
 			continue;
 		if (!unwinder_send(u->fd, &part, 1, o->fd))
 			return false;
@@ -332,10 +332,10 @@ static bool unwinder_send_process(struct unwinder *u, unsigned slot, const struc
  * matter. */
 static bool unwinder_is_current(const struct unwinder_slot *s, const struct image_process *p)
 {
-	if (s->execs != p->execs || s->n > p->n)
+	if (s->execs != p->execs || s->n > p->maps.n)
 		return false;
-	for (size_t i = s->n; i < p->n; i++)
-		if (unwinder_has_file(&p->maps[i]))
+	for (size_t i = s->n; i < p->maps.n; i++)
+		if (unwinder_has_file(&p->maps.all[i]))
 			return false;
 	return true;
 }
@@ -367,7 +367,7 @@ static bool unwinder_send_stack(
 	p = p ? p : &none;
 	if ((s->pid != pid || !unwinder_is_current(s, p)) && !unwinder_send_process(u, head[1], p))
 		return false;
-	*s = (struct unwinder_slot){pid, p->execs, p->n, u->stacks};
+	*s = (struct unwinder_slot){pid, p->execs, p->maps.n, u->stacks};
 	return unwinder_send(u->fd, parts, 2, -1);
 }
 
