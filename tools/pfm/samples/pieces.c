@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/num.h"
-#include "tools/pfm/text/output.h"
 
 /* The number behind "NAME."; 0: @entry is not named like that. */
 static uint64_t pieces_number(const char *entry, const char *name)
@@ -59,23 +57,19 @@ int pieces_begin(struct pieces *p, const char *file, struct err *e)
 
 void pieces_created(struct pieces *p, int fd)
 {
-	struct stat st = {0};
-
-	(void)fstat(fd, &st);
-	p->all[p->number % p->keep] = (struct piece){st.st_dev, st.st_ino};
+	output_identify(fd, &p->all[p->number % p->keep]);
 }
 
 /* Removes the piece in whose place the present one comes. Its user may have done so already. */
 static int pieces_remove(struct pieces *p, struct err *e)
 {
-	const struct piece *old = &p->all[p->number % p->keep];
 	char path[PATH_MAX + 24];
 	int rc;
 
 	if (p->number - p->first < p->keep)
 		return 0;
 	snprintf(path, sizeof(path), "%s.%" PRIu64, p->file, p->number - p->keep);
-	rc = output_remove(path, old->device, old->inode);
+	rc = output_remove(path, &p->all[p->number % p->keep]);
 	return rc == 0 || rc == -ENOENT || rc == -ESTALE
 		       ? 0
 		       : err_set(e, -rc, "cannot remove %s: %s", path, err_name(-rc));

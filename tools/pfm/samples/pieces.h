@@ -9,14 +9,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "tools/pfm/text/output.h"
 
 enum { PIECES_KEEP = 10, PIECES_KEEP_MIN = 2, PIECES_KEEP_MAX = 10000 };
-
-/* A file that was written, by which it is known again. */
-struct piece {
-	dev_t device;
-	ino_t inode;
-};
 
 struct pieces {
 	uint64_t bytes; /* a piece ends at this size; 0: size does not matter */
@@ -26,8 +21,8 @@ struct pieces {
 	uint64_t first;  /* number of the first piece; 0: not begun */
 	uint64_t number; /* of the present piece */
 	char path[PATH_MAX];
-	struct piece *all; /* those that are kept, piece N at N % keep */
-	pid_t finisher;    /* the process that completes the previous piece; 0: none */
+	struct output_id *all; /* those that are kept, piece N at N % keep */
+	pid_t finisher;        /* the process that completes the previous piece; 0: none */
 };
 
 /* Chooses the path of the first piece of @file, whose number follows that of the last file there

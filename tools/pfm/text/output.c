@@ -173,18 +173,39 @@ int output_open(const char *path, const struct output_how *how, struct err *e)
 	return fd < 0 ? output_fail(path, -fd, e) : fd;
 }
 
-int output_remove(const char *path, dev_t device, ino_t inode)
+static int output_stat(int dir, const char *name, int flags, struct output_id *id)
+{
+	struct statx st;
+
+	*id = (struct output_id){0};
+	if (statx(dir, name, flags, STATX_INO | STATX_BTIME, &st) < 0)
+		return -errno;
+	id->device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+	id->inode = st.stx_ino;
+	if (st.stx_mask & STATX_BTIME)
+		id->born = (uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+	return 0;
+}
+
+void output_identify(int fd, struct output_id *id)
+{
+	(void)output_stat(fd, "", AT_EMPTY_PATH, id);
+}
+
+int output_remove(const char *path, const struct output_id *id)
 {
 	CLEANUP_CLOSE int dir = -1;
+	struct output_id now;
 	const char *name;
-	struct stat st;
+	int rc;
 
 	dir = output_directory(path, &name);
 	if (dir < 0)
 		return dir;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	if (st.st_dev != device || st.st_ino != inode)
+	rc = output_stat(dir, name, AT_SYMLINK_NOFOLLOW, &now);
+	if (rc < 0)
+		return rc;
+	if (memcmp(&now, id, sizeof(now)) != 0)
 		return -ESTALE;
 	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
 }

@@ -5,6 +5,7 @@
 #define TOOLS_PFM_TEXT_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -26,7 +27,15 @@ struct output_how {
  * too. Returns the descriptor, or -errno with a sentence.
  */
 int output_open(const char *path, const struct output_how *how, struct err *e);
-/* Removes the file that output_open() created as @path. -ESTALE: another one is there. */
-int output_remove(const char *path, dev_t device, ino_t inode);
+/* A file that was created. A later one may get its inode's number, at another time. */
+struct output_id {
+	uint64_t device, inode;
+	uint64_t born; /* ns since 1970; 0: the file system does not tell */
+};
+
+/* Gets the identity of the open file; all 0: not known. */
+void output_identify(int fd, struct output_id *id);
+/* Removes the file @id at @path. -ESTALE: another one is there. */
+int output_remove(const char *path, const struct output_id *id);
 
 #endif
