@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The data of a page of pfm report --html, as its script takes them.
 
-    page.py PAGE        lines WEIGHT FUNCTION, the heaviest first
+    page.py PAGE [FROM TO]      lines WEIGHT FUNCTION, the heaviest first, of these ticks
 """
 import base64
 import collections
@@ -55,19 +55,21 @@ def sums(data, lane):
     return found
 
 
-def stacks(data):
+def stacks(data, ticks=None):
     """The weight of each stack."""
     paths, total = tree(data), collections.Counter()
     for lane in data["lanes"]:
-        for _, node, weight in sums(data, lane):
-            total[paths[node]] += weight
-    assert sum(total.values()) == data["weight"]
+        for tick, node, weight in sums(data, lane):
+            if ticks is None or tick in ticks:
+                total[paths[node]] += weight
+    assert ticks is not None or sum(total.values()) == data["weight"]
     return total
 
 
 if __name__ == "__main__":
     functions = collections.Counter()
-    for stack, weight in stacks(read(sys.argv[1])).items():
+    part = range(*map(int, sys.argv[2:])) if len(sys.argv) > 2 else None
+    for stack, weight in stacks(read(sys.argv[1]), part).items():
         functions[stack[-1]] += weight
     for function, weight in functions.most_common():
         print(weight, function)

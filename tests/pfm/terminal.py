@@ -6,7 +6,7 @@
 
   shows REGEX      waits until the page has that; a page begins where the cursor goes home
   lacks REGEX      the same, for what it has not
-  key KEYS         types
+  key KEYS         types; \\t and the like are keys, too
   size LINES COLUMNS
   kill SIGNAL
   sh COMMAND
@@ -58,7 +58,8 @@ class Terminal:
         if not whole:
             return ""
         text = whole[-1].split(b"\x1b[J")[0].decode()
-        text = text.replace("\x1b[K", "")
+        for sequence in ("\x1b[K", "\x1b[7m", "\x1b[m"):
+            text = text.replace(sequence, "")
         assert "\x1b" not in text, text
         return re.sub("\r+\n", "\n", text)
 
@@ -97,7 +98,7 @@ for line in sys.stdin:
     elif word == "lacks":
         terminal.lacks(rest)
     elif word == "key":
-        os.write(terminal.fd, rest.encode())
+        os.write(terminal.fd, rest.encode().decode("unicode_escape").encode("latin-1"))
     elif word == "size":
         terminal.resize(*rest.split())
     elif word == "kill":

@@ -8,6 +8,8 @@
 
 #include "tools/pfm/command.h"
 #include "tools/pfm/samples/reports.h"
+#include "tools/pfm/top/browser.h"
+#include "tools/pfm/top/screen.h"
 
 /* Output files. If none is wanted, a text for people is written. */
 enum report_output {
@@ -34,6 +36,7 @@ struct report_options {
 	const char *file;
 	const char *event; /* NULL: all in texts, the first one in OUTPUTs */
 	struct flat_keys keys;
+	bool text; /* also on a terminal */
 	bool tree;
 	struct tree_options tree_options;
 	double at_least; /* percent; negative: not given */
@@ -46,7 +49,8 @@ enum {
 	REPORT_LIMIT,
 	REPORT_NO_DEMANGLE,
 	REPORT_NO_INLINE,
-	REPORT_LINES
+	REPORT_LINES,
+	REPORT_STDIO
 };
 
 /* A call tree with smaller shares is hard to read. */
@@ -66,6 +70,7 @@ static const struct option_row report_options_rows[] = {
 		0},
 	{REPORT_LIMIT, "percent-limit", "P", "leave out what has less; default: 0, of trees 0.5",
 		0},
+	{REPORT_STDIO, "stdio", NULL, "the text also on a terminal, instead of a browser", 0},
 	{REPORT_LINES, "lines", NULL, "functions with the source line, in all texts", 0},
 	{REPORT_NO_INLINE, "no-inline", NULL, "count what is inlined to the function around it", 0},
 	{REPORT_NO_DEMANGLE, "no-demangle", NULL, "names of C++ and Rust as the linker has them",
@@ -86,7 +91,6 @@ static const struct option_row report_options_rows[] = {
 	{'f', "force", NULL, NULL, OPTION_DEFAULT},
 	{OPTION_LONG, "no-children", NULL, NULL, OPTION_DEFAULT},
 	{'q', "quiet", NULL, NULL, OPTION_DEFAULT},
-	{OPTION_LONG, "stdio", NULL, NULL, OPTION_DEFAULT},
 	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
 	{'c', "comms", "COMMAND", "a line each by --sort=command: pipe it to grep", OPTION_FOREIGN},
 	{OPTION_LONG, "children", NULL, "--tree shows each function with those that it calls",
@@ -104,7 +108,7 @@ static const struct option_row report_options_rows[] = {
 	{'S', "symbols", "FUNCTION", "a line each by --sort=function: pipe it to grep",
 		OPTION_FOREIGN},
 	{'T', "threads", NULL, "is it --sort=tid?", OPTION_FOREIGN},
-	{OPTION_LONG, "tui", NULL, "pipe it to a pager: pfm report | less", OPTION_FOREIGN},
+	{OPTION_LONG, "tui", NULL, NULL, OPTION_DEFAULT},
 	{'t', "field-separator", "C", "--folded and --perf-script are for programs",
 		OPTION_FOREIGN},
 	{0},
@@ -127,11 +131,15 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 	case 'e':
 		return options_set_once(&o->event, "-e", optarg, e);
 	case 's':
+		o->text = true;
 		return flat_parse_keys(&o->keys, optarg, e);
 	case REPORT_TREE:
 		return report_set_tree(o, optarg, e);
 	case REPORT_LIMIT:
 		return report_parse_limit(&o->at_least, optarg, e);
+	case REPORT_STDIO:
+		o->text = true;
+		return 0;
 	case REPORT_NO_DEMANGLE:
 		o->names &= ~(unsigned)RECORDING_DEMANGLE;
 		return 0;
@@ -244,7 +252,11 @@ static int report_write_all(struct recording *r, const struct report_options *o,
 		if (report_write(r, o, (enum report_output)i, e) < 0)
 			return -e->no;
 	}
-	return any ? 0 : report_write_text(r, o, e);
+	if (any)
+		return 0;
+	return o->text || o->tree || o->names & RECORDING_LINES || !screen_possible()
+		       ? report_write_text(r, o, e)
+		       : browser_run(r, e);
 }
 
 static int report_run(int argc, char **argv, struct err *e)
@@ -268,12 +280,12 @@ static int report_run(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_report = {
 	.name = "report",
 	.summary = "show where the time of a recording went",
-	.usage = "Usage: pfm report [FILE] [--sort=KEY,... | --tree[=ORDER]] [--no-demangle]\n"
-		 "       pfm report [FILE] [--no-demangle] OUTPUT...\n"
-		 "Show the functions that pfm record has sampled, in FILE or pfm.data. OUTPUTs\n"
-		 "are --html, --flamegraph, --folded, --perf-script, --pprof and --firefox; "
-		 "without\n"
-		 "FILE, to stdout.\n",
+	.usage = "Usage: pfm report [FILE] [--stdio | --sort=KEY,... | --tree[=ORDER]]\n"
+		 "       pfm report [FILE] OUTPUT...\n"
+		 "Show the functions that pfm record has sampled, in FILE or pfm.data: on a\n"
+		 "terminal in a browser, whose last line names its keys, or else as a text.\n"
+		 "OUTPUTs are --html, --flamegraph, --folded, --perf-script, --pprof and\n"
+		 "--firefox; without FILE, to stdout.\n",
 	.options = report_options_rows,
 	.run = report_run,
 };

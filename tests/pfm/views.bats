@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# pfm report --html: its data, without a browser, and what a browser makes of it after clicks.
-# tests/unit/test_pfm_samples.c has its size.
+# pfm report --html: its data, without a browser, and what a browser makes of it after clicks. Its size is in
+# tests/unit/test_pfm_samples.c. pfm report on a terminal: its keys.
 
 load common
 
@@ -16,11 +16,17 @@ teardown() {
 	bench_teardown
 }
 
+# A daemon whose samples name threads
+serve_sampling() {
+	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
+		skip "the kernel does not let us know who is running"
+	serve --backend=perf
+}
+
 # record_two: the file recorded, of a program whose threads left and right are in functions of these names until they
 # have used as much CPU time; a function of the first has a name that is not one of HTML
 record_two() {
-	"$BUILD/daemon/perfmonfs" --check --backend=perf | grep -q "samples name the running thread" ||
-		skip "the kernel does not let us know who is running"
+	serve_sampling
 	cat >two.c <<-'END'
 		#include <pthread.h>
 		#include <time.h>
@@ -59,7 +65,6 @@ record_two() {
 		}
 	END
 	gcc -D_GNU_SOURCE -g -O1 -o two two.c -pthread
-	serve --backend=perf
 	pfm record -o recorded -F 1000 "$PWD/two"
 }
 
@@ -113,12 +118,98 @@ shown() {
 		const send=(to,type,x,y)=>to.dispatchEvent(new PointerEvent(type,{clientX:x,clientY:y,bubbles:true}));
 		send(c[0],"pointerdown",a.left+a.width/4,a.top+2);send(window,"pointermove",a.left+a.width/2,b.top+2);
 		send(window,"pointerup",a.left+a.width/2,b.top+2);' >part
-	grep -qE '<span id="selection">[1-4][0-9]\.[0-9]+ % of all overflows: ' part
-	grep -q '<td class="code" title="left">' part
+	share=$(awk '{ n[FILENAME] += $1 } END { printf "%.2f", 100 * n[ARGV[1]] / n[ARGV[2]] }' \
+		<(python3 "$BATS_TEST_DIRNAME/page.py" page.html 1024 2048) <(python3 "$BATS_TEST_DIRNAME/page.py" page.html))
+	grep -qF "<span id=\"selection\">$share % of all overflows: " part
 	# Callers, and a function's own callers
 	shown 'document.getElementById("up").click()' >up
 	grep -qE '<div class="frame[^>]*data-i="1"[^>]*>(left|right)</div>' up
 	shown 'const f=document.getElementById("filter");f.value="RIGHT";f.dispatchEvent(new Event("input"))' >found
 	fails grep -q '<td class="code" title="left">' found
 	grep -qE '<span id="found">1 function, self [45][0-9]\.[0-9]+ %' found
+}
+
+# record_inliner OPTION...: the file recorded, with frames, of a program that calls outer(), into which middle() and
+# inner() are inlined
+record_inliner() {
+	serve_sampling
+	cp "$BATS_TEST_DIRNAME/../fs/inliner.c" .
+	gcc -g -O1 -fno-omit-frame-pointer -I"$BATS_TEST_DIRNAME/../.." -o inliner inliner.c
+	pfm record -g -F 1000 -o recorded "$@" sh -c 'ulimit -S -c 0; ulimit -S -t 1; exec ./inliner' || [ $? = 152 ]
+}
+
+# terminal LINES COLUMNS COMMAND...: see terminal.py
+terminal() {
+	"$BATS_TEST_DIRNAME/terminal.py" "$@"
+}
+
+@test "a terminal: functions, trees that unfold, search, source" {
+	record_inliner
+	terminal 24 80 pfm report recorded <<-'END'
+		shows ^task-clock: [0-9]+ overflows, functions$
+		shows ^> +[34][0-9]\.[0-9]{2}% .*(inner|outer)  \(inliner\)$
+		key /MIDDLE\n
+		shows ^> .* middle  \(inliner\)$
+		key \t
+		shows , callees below their callers$
+		shows ^> +[0-9.]+% +0\.00%  \+ inliner$
+		lacks middle
+		key \x1b[C
+		shows   - inliner$
+		shows - outer$
+		key /inner\r
+		shows ^> .*  [ +] inner \[i\]$
+		shows   - middle \[i\]$
+		key h
+		shows ^> .*  \+ middle \[i\]$
+		lacks inner \[i\]
+		key \t
+		shows , callers below what they call$
+		key g/nothing of this kind\n
+		shows ^not found: nothing of this kind$
+		key /inner\n
+		shows ^> .*  \+ inner \[i\]$
+		key l
+		shows   - middle \[i\]$
+		key s
+		shows , source$
+		key /line */\n
+		shows ^> .*WORK\(4 \* unit\); /\* inner's line \*/$
+		key q
+		shows , callers below what they call$
+		size 3 20
+		shows \Atask-clock: [0-9]+ o[a-z]*\n
+		key q
+		ends 0
+	END
+}
+
+@test "a terminal: several events, and its end by Ctrl-C and by a signal" {
+	record_inliner -e task-clock,page-faults
+	terminal 24 80 pfm report recorded <<-'END'
+		shows ^task-clock: .*functions$
+		key e
+		shows ^page-faults: .*functions$
+		key i
+		shows , about the recording$
+		shows ^.# event: page-faults
+		key \x1b
+		shows functions$
+		key \tGkjbshle
+		shows ^task-clock: 
+		key \003
+		ends 0
+	END
+	terminal 24 80 pfm report -e page-faults recorded <<<$'shows ^page-faults: \nkill SIGTERM\nends 0'
+}
+
+@test "text instead of a browser: --stdio, --sort, --tree, --lines, a pipe" {
+	serve --backend=sim
+	pfm record -o recorded -C 1 -e instructions:u -c 1000000 sh -c "echo 100000000 >$MNT/sim/advance"
+	pfm report recorded | grep -q '^# event: instructions:u'
+	for args in --stdio --sort=command --tree --lines; do
+		script -qec "pfm report $args recorded" /dev/null </dev/null >shown
+		grep -q '^# event: instructions:u' shown
+		fails grep -q $'\033' shown
+	done
 }
