@@ -25,6 +25,7 @@ enum {
 	UNWIND_RETURN = 16,     /* DWARF's number of the return address, the last register */
 	UNWIND_REGS,
 	UNWIND_CHAIN_NS = 50000000, /* of CPU time for a chain at most */
+	UNWIND_CHECK = 8,           /* frames from one look at the clock to the next */
 	UNWIND_SLOW_MAX = 32,       /* chains of a process that may take so long */
 	UNWIND_TID = 1,             /* the one thread that libdw sees */
 };
@@ -223,7 +224,7 @@ static int unwind_frame(Dwfl_Frame *frame, void *process)
 		return DWARF_CB_ABORT;
 	}
 	u->out->frames[u->out->n++] = pc;
-	if (unwind_cpu_time() < u->until)
+	if (u->out->n % UNWIND_CHECK || unwind_cpu_time() < u->until)
 		return DWARF_CB_OK;
 	u->out->end = UNWIND_BROKEN;
 	return DWARF_CB_ABORT;
@@ -243,15 +244,16 @@ static enum unwind_end unwind_find_end(struct unwind_process *p)
 {
 	const struct unwound *out = p->now.out;
 	uint64_t pc = out->frames[out->n - 1] - (out->n > 1);
-	Dwfl_Module *module = libdw.dwfl_addrmodule(p->dwfl, pc);
 	CLEANUP_FREE Dwarf_Frame *frame = NULL;
 	Dwarf_Op room[3], *ops = NULL;
+	Dwfl_Module *module;
 	Dwarf_Addr bias;
 	size_t n = 1;
 	Dwarf_CFI *cfi;
 
 	if (pc == p->outermost)
 		return UNWIND_WHOLE;
+	module = libdw.dwfl_addrmodule(p->dwfl, pc);
 	cfi = module ? libdw.dwfl_module_eh_cfi(module, &bias) : NULL;
 	if (!cfi || libdw.dwarf_cfi_addrframe(cfi, pc - bias, &frame) != 0 ||
 		libdw.dwarf_frame_register(frame, UNWIND_RETURN, room, &ops, &n) != 0)
