@@ -3,13 +3,37 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 enum { HASH_BUCKETS_MIN = 64 };
 
-/* Fibonacci hashing: consecutive and aligned keys spread over all buckets. */
+uint64_t hash_secret[2];
+
+static void __attribute__((constructor)) hash_begin(void)
+{
+	/* Early in the boot the kernel has no random bytes yet, and this program has no input. */
+	if (getrandom(hash_secret, sizeof(hash_secret), GRND_NONBLOCK) < 0)
+		hash_secret[0] = hash_secret[1] = 0x9e3779b97f4a7c15ULL;
+}
+
+uint64_t hash_bytes(const void *p, size_t n)
+{
+	uint64_t key = n, word;
+	const char *at = p;
+
+	for (; n >= sizeof(word); at += sizeof(word), n -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		key = hash_pair(key, word);
+	}
+	word = 0;
+	if (n)
+		memcpy(&word, at, n);
+	return hash_pair(key, word);
+}
+
 static struct hash_node **hash_bucket(const struct hash *h, uint64_t key)
 {
-	return &h->bucket[(key * 0x9e3779b97f4a7c15ULL >> 32) & (h->nbuckets - 1)];
+	return &h->bucket[hash_pair(key, 0) & (h->nbuckets - 1)];
 }
 
 static void hash_link(const struct hash *h, struct hash_node *node)
@@ -52,7 +76,7 @@ void hash_free(struct hash *h)
 
 void hash_add(struct hash *h, struct hash_node *node, uint64_t key)
 {
-	if (h->n == h->nbuckets)
+	if (2 * h->n == h->nbuckets)
 		hash_grow(h);
 	node->key = key;
 	hash_link(h, node);

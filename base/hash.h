@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hash tables whose nodes are members of their entries. Keys need not be unique. The table doubles
- * when it holds as many nodes as buckets; if there is no memory for that, chains get longer.
+ * when it holds half as many nodes as buckets; if there is no memory for that, chains get longer.
+ * The bucket of a key differs from process to process.
  * Callers must lock.
  */
 #ifndef BASE_HASH_H
@@ -9,8 +10,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/container.h"
+
+__extension__ typedef unsigned __int128 hash_product;
+extern uint64_t hash_secret[2]; /* of this process */
 
 struct hash_node {
 	struct hash_node *next;
@@ -35,7 +40,23 @@ void hash_remove(struct hash *h, struct hash_node *node);
 struct hash_node *hash_find(const struct hash *h, uint64_t key);
 struct hash_node *hash_find_next(const struct hash_node *node);
 
-/* A key for a NUL-terminated string. Two strings may have the same key. */
+/* A key for a NUL-terminated string, the same in all processes. Two strings may have the same key.
+ */
 uint64_t hash_string(const char *s);
+
+/* Keys of two numbers, and of @n bytes at @p, that differ from process to process: input cannot be
+ * made so that many of them are the same. */
+static inline uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	hash_product all = (hash_product)(a ^ hash_secret[0]) * (b ^ hash_secret[1]);
+	uint64_t key = ((uint64_t)all ^ (uint64_t)(all >> 64)) * 0x9e3779b97f4a7c15ULL;
+
+	return key ^ key >> 32;
+}
+uint64_t hash_bytes(const void *p, size_t n);
+static inline uint64_t hash_name(const char *s)
+{
+	return hash_bytes(s, strlen(s));
+}
 
 #endif

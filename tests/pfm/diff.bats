@@ -24,12 +24,26 @@ teardown() {
 	grep -q '^# before: .*: 200 overflows in [0-9]* samples, an overflow each 1000000$' table
 	grep -q '^# after: .*: 400 overflows in [0-9]* samples, an overflow each 500000$' table
 	[ "$(awk '!/^#/ { n++; change += $3 } END { print n, change }' table)" = "1 0" ]
-	pfm diff before after --folded | grep -qE ' 200 400$'
+	pfm diff before after --folded | grep -qE ' 400 400$'
 	pfm diff --folded=folded --flamegraph=graph.svg before after >nothing
 	[ ! -s nothing ]
-	grep -qE ' 200 400$' folded
+	grep -qE ' 400 400$' folded
 	python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' graph.svg
 	grep -q ', +0.00 points, 100.00 %, 400 overflows' graph.svg
+}
+
+@test "pfm diff: each event that both recordings have, or the one that is named" {
+	pfm record -o two -C 1 -e cycles:u,instructions:u -c 500000 sh -c "echo 100000000 >$MNT/sim/advance"
+	pfm diff before two >table
+	[ "$(grep -c '^# event: ' table)" = 1 ]
+	grep -q '^# event: instructions:u$' table
+	pfm diff two two >table
+	[ "$(grep '^# event: ' table | paste -sd' ')" = "# event: cycles:u # event: instructions:u" ]
+	pfm diff -e instructions:u two two >table
+	[ "$(grep '^# event: ' table)" = "# event: instructions:u" ]
+	pfm diff --folded before two | grep -qE ' 400 400$'
+	run -125 pfm diff -e cycles:u before two
+	[[ $output == *"-e cycles:u: not both recordings have that event"* ]]
 }
 
 @test "pfm diff: what cannot be compared, and no output replaces a recording" {

@@ -121,25 +121,75 @@ TEST(hash)
 	assert_null(hash_find(&h, 0));
 }
 
-TEST(spread)
+/* The longest of the chains. A random order has longer ones once in 10^15 times. */
+enum { CHAIN_MAX = 24 };
+
+static unsigned longest_chain(const struct hash *h)
 {
-	static struct entry all[ENTRIES];
-	struct hash h;
 	unsigned longest = 0;
 
-	assert_int_equal(hash_init(&h), 0);
-	for (unsigned i = 0; i < ENTRIES; i++)
-		hash_add(&h, &all[i].node, 4096ULL * i);
-	for (size_t b = 0; b < h.nbuckets; b++) {
+	for (size_t b = 0; b < h->nbuckets; b++) {
 		unsigned length = 0;
 
-		for (struct hash_node *node = h.bucket[b]; node; node = node->next)
+		for (struct hash_node *node = h->bucket[b]; node; node = node->next)
 			length++;
 		longest = length > longest ? length : longest;
 	}
-	assert_true(longest <= 8);
-	hash_free(&h);
+	return longest;
+}
+
+static uint64_t aligned(unsigned i)
+{
+	return 4096ULL * i;
+}
+
+static uint64_t high(unsigned i)
+{
+	return (uint64_t)i << 52;
+}
+
+/* Fibonacci hashing, (key * 0x9e3779b97f4a7c15 >> 32) % n, gives them one bucket. */
+static uint64_t hostile(unsigned i)
+{
+	return ((uint64_t)i << 52) * 0xf1de83e19937733dULL;
+}
+
+TEST(spread)
+{
+	static uint64_t (*const keys[])(unsigned i) = {aligned, high, hostile};
+	static struct entry all[ENTRIES];
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		struct hash h;
+
+		assert_int_equal(hash_init(&h), 0);
+		for (unsigned i = 0; i < ENTRIES; i++)
+			hash_add(&h, &all[i].node, keys[k](i));
+		assert_true(longest_chain(&h) <= CHAIN_MAX);
+		hash_free(&h);
+	}
 	assert_int_equal(hash_string(""), 0xcbf29ce484222325ULL);
 	assert_int_equal(hash_string("a"), 0xaf63dc4c8601ec8cULL); /* FNV-1a's own figure */
 	assert_true(hash_string("ab") != hash_string("ba"));
+}
+
+/* Names whose words differ in bits that cancel each other, if a word is added by exclusive or, and
+ * multiplied and folded by known numbers. */
+TEST(hostile_names)
+{
+	static struct entry all[ENTRIES];
+	uint64_t words[20] = {0};
+	struct hash h;
+
+	assert_int_equal(hash_init(&h), 0);
+	for (unsigned i = 0; i < ENTRIES; i++) {
+		for (unsigned w = 0; w < 10; w++) {
+			words[2 * w] = (uint64_t)(i >> w & 1) << 63;
+			words[2 * w + 1] = words[2 * w] | words[2 * w] >> 29;
+		}
+		hash_add(&h, &all[i].node, hash_bytes(words, sizeof(words)));
+	}
+	for (unsigned i = 0; i < ENTRIES; i++)
+		assert_null(hash_find_next(&all[i].node));
+	hash_free(&h);
 }

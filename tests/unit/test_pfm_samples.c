@@ -232,15 +232,14 @@ TEST(page_escapes_names)
 
 static struct recording before_r;
 
-/* A recording in which 10 of 100 samples, and then @b of 100, are in the second of two functions.
- */
-static void two_functions(struct recording *to, unsigned b)
+/* A recording of 100 samples with @weight, of which @b are in the second of two functions. */
+static void two_functions(struct recording *to, unsigned b, unsigned weight)
 {
 	begin();
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 0x1000, "/nowhere/lib.so");
 	for (unsigned i = 0; i < 100; i++)
-		sample(2 + i, 10, i < b ? 0x1200 : 0x1100, 1);
+		sample(2 + i, 10, i < b ? 0x1200 : 0x1100, weight);
 	end();
 	assert_int_equal(recording_open(to, path, RECORDING_ADDRESSES, &e), 0);
 }
@@ -264,8 +263,8 @@ static int write_diff(const struct recording *const of[2], FILE *to, struct err 
 /* Two standard deviations: 200 * sqrt(0.1 * 0.9 / 100 + 0.4 * 0.6 / 100) = 11.49 points */
 TEST(diff)
 {
-	two_functions(&before_r, 10);
-	two_functions(&r, 40);
+	two_functions(&before_r, 10, 1);
+	two_functions(&r, 40, 1);
 	diff_written(write_diff, out, sizeof(out));
 	assert_contains(out, " 10.00%   40.00%   +30.00*   11.49   lib.so  0x200\n");
 	assert_contains(out, " 90.00%   60.00%   -30.00*   11.49   lib.so  0x100\n");
@@ -282,8 +281,8 @@ TEST(diff)
 
 TEST(diff_within_noise)
 {
-	two_functions(&before_r, 10);
-	two_functions(&r, 12);
+	two_functions(&before_r, 10, 1);
+	two_functions(&r, 12, 1);
 	diff_written(write_diff, out, sizeof(out));
 	assert_contains(out, " 10.00%   12.00%    +2.00 ");
 	assert_lacks(out, "*");
@@ -291,21 +290,29 @@ TEST(diff_within_noise)
 	recording_close(&before_r);
 }
 
+/* Of a recording that was three times as long, stacks have a third. */
+TEST(diff_is_scaled)
+{
+	two_functions(&before_r, 10, 3);
+	two_functions(&r, 40, 1);
+	diff_written(folded_write_diff, out, sizeof(out));
+	assert_string_equal(out, "prog;0x100 90 60\nprog;0x200 10 40\n");
+	recording_close(&r);
+	recording_close(&before_r);
+}
+
 /* A function without samples in one of the recordings, and a recording without any. */
 TEST(diff_of_nothing)
 {
-	const struct recording *const both[2] = {&before_r, &r};
-
-	two_functions(&before_r, 0);
+	two_functions(&before_r, 0, 1);
 	begin();
 	end();
 	open_recording(RECORDING_ADDRESSES);
 	diff_written(write_diff, out, sizeof(out));
 	assert_contains(out, "100.00%    0.00%  -100.00");
 	diff_written(folded_write_diff, out, sizeof(out));
-	assert_string_equal(out, "prog;0x100 100 0\n");
+	assert_string_equal(out, "prog;0x100 0 0\n");
 	diff_written(flamegraph_write_diff, out, sizeof(out));
-	assert_int_equal(diff_check(both, &e), 0);
 	recording_close(&r);
 	recording_close(&before_r);
 }
@@ -528,9 +535,10 @@ static void places(uint32_t of, const struct data_place *all, uint32_t n)
 {
 	struct {
 		struct data_places head;
-		struct data_place all[8];
+		struct data_place all[DATA_INLINED_MAX];
 	} p = {.head = {of, n}};
 
+	assert_in_range(n, 1, DATA_INLINED_MAX);
 	memcpy(p.all, all, n * sizeof(*all));
 	assert_int_equal(
 		data_put(&w, DATA_PLACES, &p, sizeof(p.head) + n * sizeof(*all), NULL, &e), 0);
@@ -852,6 +860,46 @@ TEST(deep_stacks)
 		if (line[0] != '#')
 			lines += strlen(line) <= 80 ? 1 : 1000;
 	assert_in_range(lines, 300, 302);
+	recording_close(&r);
+}
+
+/* Writes the recording with little memory for the stack. Ends with 0. */
+static void write_deep(void)
+{
+	FILE *f = fopen("/dev/null", "we");
+	bool ok = setrlimit(RLIMIT_STACK, &(struct rlimit){1 << 19, 1 << 19}) == 0 &&
+		  write_tree(&r, f, &e) == 0 && folded_write(&r, f, &e) == 0 &&
+		  flamegraph_write(&r, 0, f, &e) == 0;
+
+	_exit(!ok);
+}
+
+/* Each frame with as many inlined functions as a recording may have. */
+TEST(deepest_stacks)
+{
+	struct data_place at[DATA_INLINED_MAX];
+	uint64_t frames[STACK_MAX] = {DATA_MARKER_USER};
+	int status;
+	pid_t pid;
+
+	for (unsigned i = 0; i < DATA_INLINED_MAX; i++)
+		at[i] = (struct data_place){
+			.offset = 0x100, .function = OUTER, .inlined = i + 1 < DATA_INLINED_MAX};
+	for (unsigned i = 1; i < STACK_MAX; i++)
+		frames[i] = i == 1 ? 0x1100 : 0x1101; /* A return address is behind its call. */
+	begin();
+	strings(some_strings, sizeof(some_strings), SOME_STRINGS);
+	object(&(struct data_object){.flags = 0}, "/a");
+	places(0, at, DATA_INLINED_MAX);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	stack(2, 0, frames, STACK_MAX);
+	end();
+	open_recording(RECORDING_DEFAULT);
+	pid = fork();
+	if (pid == 0)
+		write_deep();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	recording_close(&r);
 }
 

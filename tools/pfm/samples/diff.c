@@ -142,16 +142,6 @@ static void diff_write_rows(
 	}
 }
 
-int diff_check(const struct recording *const r[2], struct err *e)
-{
-	if (strcmp(recording_event(r[0]), recording_event(r[1])) == 0)
-		return 0;
-	return err_set(e, EINVAL,
-		"the first recording is of %s and the second of %s: record both with the "
-		"same -e",
-		recording_event(r[0]), recording_event(r[1]));
-}
-
 int diff_write(const struct recording *const r[2], double at_least, FILE *out, struct err *e)
 {
 	struct diff d = {.n = 0};

@@ -116,7 +116,7 @@ static int find_add_string(struct finder *f, const char *s, size_t n, uint64_t k
 static int find_string(struct finder *f, const char *s, uint32_t *number, struct err *e)
 {
 	size_t n = s ? strnlen(s, FIND_STRING_MAX) : 0;
-	uint64_t key = s ? hash_string(s) : 0;
+	uint64_t key = s ? hash_name(s) : 0;
 
 	*number = 0;
 	if (!n)
@@ -460,7 +460,7 @@ static int find_all(struct finder *f, struct err *e)
 {
 	if (hash_init(&f->strings) < 0)
 		return find_no_memory(e);
-	if (find_add_string(f, "", 0, hash_string(""), e) < 0 || find_collect(f, e) < 0)
+	if (find_add_string(f, "", 0, hash_name(""), e) < 0 || find_collect(f, e) < 0)
 		return -e->no;
 	for (size_t i = 0, n; i < f->nheads; i += n) {
 		const struct find_head *h = &f->heads[i];

@@ -8,8 +8,10 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
 #include "tools/pfm/text/utf8.h"
@@ -165,16 +167,20 @@ static bool flame_is_shown(const struct flame *fl, const struct stack_node *s)
 	return (double)s->weight / (double)fl->total * FLAME_WIDTH >= fl->narrowest;
 }
 
-static unsigned flame_depth(const struct flame *fl, const struct stack_node *s)
+/* Whether the walk should enter the node: the root has no weight if nothing was sampled. */
+static bool flame_enters(const struct flame *fl, uint32_t node)
 {
+	return !node || flame_is_shown(fl, &fl->st.nodes[node]);
+}
+
+static unsigned flame_depth(const struct flame *fl)
+{
+	struct stack_walk w = {0};
 	unsigned deepest = 0;
 
-	for (uint32_t i = s->child; i; i = fl->st.nodes[i].next) {
-		const struct stack_node *c = &fl->st.nodes[i];
-		unsigned depth = flame_is_shown(fl, c) ? 1 + flame_depth(fl, c) : 0;
-
-		deepest = depth > deepest ? depth : deepest;
-	}
+	while (stacks_walk(&fl->st, &w, flame_enters(fl, w.at)))
+		if (w.depth > deepest && flame_is_shown(fl, &fl->st.nodes[w.at]))
+			deepest = w.depth;
 	return deepest;
 }
 
@@ -230,18 +236,26 @@ static void flame_write_frame(
 	fputs("</g>\n", out);
 }
 
-static void flame_write_below(
-	const struct flame *fl, const struct stack_node *s, double x, unsigned depth)
+/* Writes the frames. Each begins, in parts of the width, where its parent does, after those beside
+ * it. Returns 0 or -ENOMEM. */
+static int flame_write_frames(const struct flame *fl)
 {
-	flame_write_frame(fl, s, x, depth);
-	for (uint32_t i = s->child; i; i = fl->st.nodes[i].next) {
-		const struct stack_node *c = &fl->st.nodes[i];
-		double part = (double)c->weight / (double)fl->total;
+	CLEANUP_FREE double *ends = calloc(fl->st.n, sizeof(*ends)); /* of the frames so far */
+	struct stack_walk w = {0};
 
-		if (flame_is_shown(fl, c))
-			flame_write_below(fl, c, x, depth + 1);
-		x += part;
+	if (!ends)
+		return -ENOMEM;
+	flame_write_frame(fl, fl->st.nodes, 0, 0);
+	while (stacks_walk(&fl->st, &w, flame_enters(fl, w.at))) {
+		const struct stack_node *s = &fl->st.nodes[w.at];
+		double *end = &ends[s->parent];
+
+		ends[w.at] = *end;
+		if (flame_is_shown(fl, s))
+			flame_write_frame(fl, s, *end, w.depth);
+		*end += (double)s->weight / (double)fl->total;
 	}
+	return 0;
 }
 
 static void flame_write_head(const struct recording *r, const struct flame *fl, FILE *out)
@@ -275,11 +289,11 @@ static void flame_write_head(const struct recording *r, const struct flame *fl, 
 static int flame_finish(struct flame *fl, const struct recording *r, int rc, struct err *e)
 {
 	if (rc == 0) {
-		fl->depth = flame_depth(fl, fl->st.nodes);
+		fl->depth = flame_depth(fl);
 		fl->unit = report_unit(r);
 		flame_write_head(r, fl, fl->out);
 		fputs("<g id=\"frames\">\n", fl->out);
-		flame_write_below(fl, fl->st.nodes, 0, 0);
+		rc = flame_write_frames(fl);
 		fputs("</g>\n", fl->out);
 		fputs(flame_script, fl->out);
 		fputs("</svg>\n", fl->out);

@@ -158,7 +158,7 @@ static struct flat_row *flat_row(struct flat_table *table, const struct flat_sam
 	flat_columns(table, s);
 	if (!text_ok(&table->column))
 		return NULL;
-	key = hash_string(table->column.p);
+	key = hash_name(table->column.p);
 	row = flat_find(table, key);
 	if (row)
 		return row;

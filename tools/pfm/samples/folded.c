@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
 
 struct folded {
 	struct stacks st;
+	double scale;     /* for weights before */
 	struct text path; /* names of the current node and of those above it */
 	FILE *out;
 };
@@ -30,22 +32,33 @@ static void folded_write_line(const struct folded *f, const struct stack_node *s
 		return;
 	fprintf(f->out, "%s", f->path.p ? f->path.p : "");
 	if (before)
-		fprintf(f->out, " %" PRIu64, before->self);
+		fprintf(f->out, " %.0f", f->scale * (double)before->self);
 	fprintf(f->out, " %" PRIu64 "\n", s->self);
 }
 
-static void folded_write_below(struct folded *f, const struct stack_node *s)
+/* Shortens the path to its first @n names. */
+static void folded_cut(struct text *path, unsigned depth, unsigned n)
 {
-	size_t above = f->path.n;
+	for (; depth > n && path->p; depth--) {
+		const char *end = n ? memrchr(path->p, ';', path->n) : NULL;
 
-	for (uint32_t i = s->child; i; i = f->st.nodes[i].next) {
-		const struct stack_node *c = &f->st.nodes[i];
+		path->n = end ? (size_t)(end - path->p) : 0;
+	}
+}
 
-		text_append(&f->path, ";", s == f->st.nodes ? 0 : 1);
-		folded_append(&f->path, stack_name(&f->st, c));
-		folded_write_line(f, c);
-		folded_write_below(f, c);
-		f->path.n = above;
+static void folded_write_lines(struct folded *f)
+{
+	struct stack_walk w = {0};
+	unsigned depth = 0;
+
+	while (stacks_walk(&f->st, &w, true)) {
+		const struct stack_node *s = &f->st.nodes[w.at];
+
+		folded_cut(&f->path, depth, w.depth - 1);
+		text_append(&f->path, ";", w.depth > 1);
+		folded_append(&f->path, stack_name(&f->st, s));
+		folded_write_line(f, s);
+		depth = w.depth;
 	}
 }
 
@@ -53,7 +66,7 @@ static void folded_write_below(struct folded *f, const struct stack_node *s)
 static int folded_finish(struct folded *f, int rc, struct err *e)
 {
 	if (rc == 0)
-		folded_write_below(f, f->st.nodes);
+		folded_write_lines(f);
 	rc = text_ok(&f->path) ? rc : -ENOMEM;
 	stacks_free(&f->st);
 	text_free(&f->path);
@@ -71,5 +84,7 @@ int folded_write_diff(const struct recording *const r[2], FILE *out, struct err 
 {
 	struct folded f = {.out = out};
 
+	if (r[0]->weight)
+		f.scale = (double)r[1]->weight / (double)r[0]->weight;
 	return folded_finish(&f, stacks_build_diff(&f.st, r, STACKS_BY_NAME), e);
 }

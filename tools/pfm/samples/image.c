@@ -31,7 +31,7 @@ int image_init(struct image *im)
 {
 	*im = (struct image){.nobjects = 0};
 	if (hash_init(&im->processes) == 0 && hash_init(&im->threads) == 0 &&
-		hash_init(&im->objects) == 0)
+		hash_init(&im->objects) == 0 && hash_init(&im->files) == 0)
 		return 0;
 	image_free(im);
 	return -ENOMEM;
@@ -76,6 +76,7 @@ void image_free(struct image *im)
 	image_free_all(&im->processes, image_free_process);
 	image_free_all(&im->threads, image_free_thread);
 	image_free_all(&im->objects, image_free_object);
+	hash_free(&im->files);
 }
 
 struct image_process *image_known(const struct image *im, uint32_t pid)
@@ -104,10 +105,16 @@ static bool image_same_object(const struct object *o, const char *path,
 	       strcmp(o->path, path) == 0;
 }
 
+/* Many files may have one path in turn. */
+static uint64_t image_key(const char *path, const uint8_t id[DATA_BUILD_ID_MAX])
+{
+	return hash_pair(hash_name(path), hash_bytes(id, DATA_BUILD_ID_MAX));
+}
+
 struct object *image_find_object(const struct image *im, const char *path,
 	const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size)
 {
-	for (struct hash_node *n = hash_find(&im->objects, hash_string(path)); n;
+	for (struct hash_node *n = hash_find(&im->objects, image_key(path, id)); n;
 		n = hash_find_next(n)) {
 		struct object *o = container_of(n, struct object, node);
 
@@ -134,8 +141,34 @@ struct object *image_object(
 	o->fd = -1;
 	o->is_dump = object_is_dump(path);
 	o->number = im->nobjects++;
-	hash_add(&im->objects, &o->node, hash_string(path));
+	hash_add(&im->objects, &o->node, image_key(path, id));
 	return o;
+}
+
+static uint64_t image_file_key(const pfm_smpl_file_t *file)
+{
+	return hash_pair(file->inode, (uint64_t)file->dev_major << 32 | file->dev_minor);
+}
+
+void image_set_file(struct image *im, struct object *o, int fd, const pfm_smpl_file_t *file)
+{
+	o->fd = fd;
+	o->file = *file;
+	if (file->inode)
+		hash_add(&im->files, &o->by_file, image_file_key(file));
+}
+
+const struct object *image_find_file(
+	const struct image *im, const char *path, const pfm_smpl_file_t *file)
+{
+	for (struct hash_node *n = file->inode ? hash_find(&im->files, image_file_key(file)) : NULL;
+		n; n = hash_find_next(n)) {
+		const struct object *o = container_of(n, struct object, by_file);
+
+		if (strcmp(o->path, path) == 0)
+			return o;
+	}
+	return NULL;
 }
 
 /* Makes the path and the identity of the code that a process has made. */

@@ -12,7 +12,8 @@
 
 /* A mapped file, or a mapping without a file, such as [vdso]. */
 struct object {
-	struct hash_node node; /* in image.objects, by path */
+	struct hash_node node;    /* in image.objects, by path and id */
+	struct hash_node by_file; /* in image.files, if the device and inode of @fd are known */
 	char *path;
 	uint8_t id[DATA_BUILD_ID_MAX]; /* as in struct data_map */
 	uint8_t id_size;
@@ -69,6 +70,7 @@ struct image {
 	struct hash processes;
 	struct hash threads;
 	struct hash objects;
+	struct hash files; /* open files of objects, by device and inode */
 	unsigned nobjects;
 	uint64_t changes; /* mappings that have been added */
 };
@@ -89,6 +91,12 @@ struct object *image_object(
 /* The same, but adds none. NULL: there is none. */
 struct object *image_find_object(const struct image *im, const char *path,
 	const uint8_t id[DATA_BUILD_ID_MAX], uint8_t id_size);
+/* Gives an object the open file @fd, which it closes. @file: its device and inode; all 0: not
+ * known. */
+void image_set_file(struct image *im, struct object *o, int fd, const pfm_smpl_file_t *file);
+/* The object with that path and that open file; NULL: none. */
+const struct object *image_find_file(
+	const struct image *im, const char *path, const pfm_smpl_file_t *file);
 /* Finds the object of the code that process @pid has made, or adds it. NULL: no memory. */
 struct object *image_made(struct image *im, uint32_t pid, unsigned life);
 /* The same, but adds none. NULL: there is none. */

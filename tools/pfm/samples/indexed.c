@@ -20,14 +20,6 @@ void indexed_free(struct indexed *ix)
 	*ix = (struct indexed){.n = 0};
 }
 
-uint64_t indexed_key(uint64_t a, uint64_t b)
-{
-	uint64_t key = (a + 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
-
-	key = (key ^ key >> 29 ^ b) * 0x94d049bb133111ebULL;
-	return key ^ key >> 32;
-}
-
 static uint32_t *indexed_bucket(const struct indexed *ix, uint64_t key)
 {
 	return &ix->bucket[key & (ix->nbuckets - 1)];

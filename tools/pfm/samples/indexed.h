@@ -29,9 +29,6 @@ uint32_t indexed_next(const struct indexed *ix, uint32_t entry);
 /* Adds the entry ix->n, which has @key. Returns 0 or -ENOMEM. */
 int indexed_add(struct indexed *ix, uint64_t key);
 
-/* A key of two numbers. */
-uint64_t indexed_key(uint64_t a, uint64_t b);
-
 /* Makes room for entry @n of @array, whose entries have @size bytes: doubles @room when it is full.
  * Returns the array, which may have moved; NULL: no memory, and the old array is still valid. */
 void *indexed_room(void *array, uint32_t n, uint32_t *room, size_t size);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { INTERNED_BLOCK = 1 << 18 };
 
 struct interned_block {
@@ -13,25 +15,11 @@ struct interned_block {
 	uint64_t bytes[];
 };
 
-static uint64_t interned_hash(const char *p, size_t size)
-{
-	uint64_t key = size, word;
-
-	for (; size >= sizeof(word); p += sizeof(word), size -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		key = (key ^ word) * 0x9e3779b97f4a7c15ULL;
-		key ^= key >> 29;
-	}
-	word = 0;
-	memcpy(&word, p, size);
-	return indexed_key(key, word);
-}
-
 static uint64_t interned_key(const void *of, uint32_t entry)
 {
 	const struct interned *in = of;
 
-	return interned_hash(in->list[entry].p, in->list[entry].size);
+	return hash_bytes(in->list[entry].p, in->list[entry].size);
 }
 
 void interned_init(struct interned *in)
@@ -83,7 +71,7 @@ static int interned_add(struct interned *in, const void *p, size_t size, uint64_
 
 int interned_borrow(struct interned *in, const void *p, size_t size, uint32_t *number)
 {
-	uint64_t key = interned_hash(p, size);
+	uint64_t key = hash_bytes(p, size);
 
 	for (uint32_t i = indexed_first(&in->index, key); i != INDEXED_NONE;
 		i = indexed_next(&in->index, i)) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum {
 	JIT_MAGIC = 0x4A695444, /* "JiTD", in the byte order of this machine */
 	JIT_ARCH_TIMESTAMP = 1, /* a flag: times are not CLOCK_MONOTONIC */
@@ -55,7 +57,7 @@ struct jit_lines {
 
 static uint64_t jitdump_key(const void *of, uint32_t entry)
 {
-	return indexed_key(((const struct jitdump *)of)->codes[entry].index, 0);
+	return hash_pair(((const struct jitdump *)of)->codes[entry].index, 0);
 }
 
 static int jitdump_no_memory(struct err *e)
@@ -104,7 +106,7 @@ static int jitdump_add_code(struct jitdump *d, uint64_t time, const char *p, siz
 	}
 	*lines = (struct jit_lines){0};
 	codes[d->ncodes++] = code;
-	if (indexed_add(&d->by_index, indexed_key(code.index, 0)) < 0)
+	if (indexed_add(&d->by_index, hash_pair(code.index, 0)) < 0)
 		return jitdump_no_memory(e);
 	return jitdump_add_place(d, (struct jit_place){time, code.address, d->ncodes - 1}, e);
 }
@@ -112,7 +114,7 @@ static int jitdump_add_code(struct jitdump *d, uint64_t time, const char *p, siz
 /* The last function with that index; INDEXED_NONE: none. */
 static uint32_t jitdump_last(const struct jitdump *d, uint64_t index)
 {
-	uint32_t i = indexed_first(&d->by_index, indexed_key(index, 0));
+	uint32_t i = indexed_first(&d->by_index, hash_pair(index, 0));
 
 	while (i != INDEXED_NONE && d->codes[i].index != index)
 		i = indexed_next(&d->by_index, i);

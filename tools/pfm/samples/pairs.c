@@ -5,11 +5,13 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 static uint64_t pairs_key(const void *of, uint32_t entry)
 {
 	const struct pairs *p = of;
 
-	return indexed_key(p->list[entry].a, p->list[entry].b);
+	return hash_pair(p->list[entry].a, p->list[entry].b);
 }
 
 void pairs_init(struct pairs *p)
@@ -27,7 +29,7 @@ void pairs_free(struct pairs *p)
 
 int pairs_number(struct pairs *p, uint64_t a, uint64_t b, const void *what)
 {
-	uint64_t key = indexed_key(a, b);
+	uint64_t key = hash_pair(a, b);
 	struct pair *list;
 
 	for (uint32_t i = indexed_first(&p->seen, key); i != INDEXED_NONE;

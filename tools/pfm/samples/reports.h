@@ -69,13 +69,12 @@ int folded_write(const struct recording *r, FILE *out, struct err *e);
  * @at_least percent. */
 int flamegraph_write(const struct recording *r, double at_least, FILE *out, struct err *e);
 
-/* EINVAL: the recordings, before and after, are of different events. */
-int diff_check(const struct recording *const r[2], struct err *e);
-/* Writes the functions of both recordings, the largest change first. Leaves out changes of less
- * than
+/* Writes the functions of both recordings, before and after, the largest change first. Leaves out
+ * changes of less than
  * @at_least points. */
 int diff_write(const struct recording *const r[2], double at_least, FILE *out, struct err *e);
-/* Writes a line "COMMAND;CALLER;FUNCTION BEFORE AFTER" for each stack of either recording. */
+/* Writes a line "COMMAND;CALLER;FUNCTION BEFORE AFTER" for each stack of either recording. BEFORE
+ * is scaled to the total of the second one. */
 int folded_write_diff(const struct recording *const r[2], FILE *out, struct err *e);
 /* Writes a flame graph of the second recording, with the changes since the first as colours. */
 int flamegraph_write_diff(const struct recording *const r[2], FILE *out, struct err *e);

@@ -12,7 +12,7 @@ static const char stack_unknown[] = "[unknown]";
 
 static uint64_t stack_name_key(const struct stack_name *k)
 {
-	return indexed_key(hash_string(k->name), k->kernel + 2 * k->inlined + 4 * k->command);
+	return hash_pair(hash_name(k->name), k->kernel + 2 * k->inlined + 4 * k->command);
 }
 
 static uint64_t stacks_name_key(const void *of, uint32_t entry)
@@ -24,7 +24,7 @@ static uint64_t stacks_node_key(const void *of, uint32_t entry)
 {
 	const struct stack_node *s = &((const struct stacks *)of)->nodes[entry];
 
-	return indexed_key(s->parent, s->name);
+	return hash_pair(s->parent, s->name);
 }
 
 /* Numbers a name, which is copied if it is new. Returns 0 or -ENOMEM. */
@@ -55,7 +55,7 @@ static int stacks_name(struct stacks *st, const struct stack_name *k, uint32_t *
 /* Finds a child of @parent, or adds it. Returns 0 or -ENOMEM. */
 static int stacks_step(struct stacks *st, uint32_t parent, uint32_t name, uint32_t *child)
 {
-	uint64_t key = indexed_key(parent, name);
+	uint64_t key = hash_pair(parent, name);
 	struct stack_node *nodes;
 
 	for (uint32_t i = indexed_first(&st->by_parent, key); i != INDEXED_NONE;
@@ -351,4 +351,19 @@ uint32_t stacks_leaf(struct stacks *st, const struct recorded_sample *s)
 	int known = pairs_number(&st->alike, st->commands[s->thread], s->stack, NULL);
 
 	return known < 0 ? 0 : st->leaves[known];
+}
+
+bool stacks_walk(const struct stacks *st, struct stack_walk *w, bool below)
+{
+	if (below && st->nodes[w->at].child) {
+		w->at = st->nodes[w->at].child;
+		w->depth++;
+		return true;
+	}
+	while (w->at && !st->nodes[w->at].next) {
+		w->at = st->nodes[w->at].parent;
+		w->depth--;
+	}
+	w->at = st->nodes[w->at].next;
+	return w->at;
 }

@@ -66,6 +66,16 @@ void stacks_free(struct stacks *st);
 /* The node of a sample of the last recording. */
 uint32_t stacks_leaf(struct stacks *st, const struct recorded_sample *s);
 
+/* A place in the tree, from {0} on, which is the root. The depth of the root is 0. */
+struct stack_walk {
+	uint32_t at;
+	unsigned depth;
+};
+
+/* Goes on to the next node in the order of the tree: the first below, if @below, or the next beside
+ * or above. Returns false, at the root, at the end. Stacks may be too deep for recursion. */
+bool stacks_walk(const struct stacks *st, struct stack_walk *w, bool below);
+
 static inline const struct stack_name *stack_name(
 	const struct stacks *st, const struct stack_node *s)
 {

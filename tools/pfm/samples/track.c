@@ -86,23 +86,6 @@ void track_round(struct track *t)
 	t->round++;
 }
 
-/* The open file @file with that path, which another process has mapped; NULL: none. */
-static const struct object *track_known(
-	const struct track *t, const char *name, const pfm_smpl_file_t *file)
-{
-	struct hash_node *n = hash_find(&t->image.objects, hash_string(name));
-
-	for (; n; n = hash_find_next(n)) {
-		const struct object *o = container_of(n, struct object, node);
-
-		if (o->fd >= 0 && o->file.inode && strcmp(o->path, name) == 0 &&
-			o->file.inode == file->inode && o->file.dev_major == file->dev_major &&
-			o->file.dev_minor == file->dev_minor)
-			return o;
-	}
-	return NULL;
-}
-
 /* Identifies a mapped file. Processes may have different files at one path, and one after the
  * other. Returns a descriptor of the file, or -1: it is open already, or is not found. */
 static int track_identify(
@@ -118,7 +101,7 @@ static int track_identify(
 	memcpy(m->id, file->build_id, sizeof(m->id));
 	m->id_size = file->build_id_size;
 	known = m->id_size ? image_find_object(&t->image, name, m->id, m->id_size)
-			   : track_known(t, name, file);
+			   : image_find_file(&t->image, name, file);
 	if (known && known->fd >= 0) {
 		memcpy(m->id, known->id, sizeof(m->id));
 		m->id_size = known->id_size;
@@ -134,13 +117,14 @@ static int track_identify(
 static void track_keep_file(struct track *t, const struct data_map *m, const char *name, int *fd)
 {
 	struct object *o = image_find_object(&t->image, name, m->id, m->id_size);
+	pfm_smpl_file_t file = {0};
 
 	if (o && o->is_dump && !t->foreign && *fd >= 0 && mapped_file_is_dump_of(m->pid, name, *fd))
 		o->dump_of = m->pid;
 	if (!o || o->fd >= 0 || *fd < 0 || !t->files)
 		return;
-	o->fd = take_fd(fd);
-	(void)mapped_file_identify(o->fd, &o->file);
+	(void)mapped_file_identify(*fd, &file);
+	image_set_file(&t->image, o, take_fd(fd), &file);
 	t->files--;
 }
 
@@ -341,12 +325,11 @@ int track_sample(struct track *t, const struct data_sample *s, struct err *e)
 
 /* --- A new file */
 
-static void track_move_file(struct object *to, struct object *from)
+static void track_move_file(struct track *t, struct object *to, struct object *from)
 {
 	if (!to || !from || to->fd >= 0)
 		return;
-	to->fd = from->fd;
-	to->file = from->file;
+	image_set_file(&t->image, to, from->fd, &from->file);
 	from->fd = -1;
 }
 
@@ -365,7 +348,7 @@ static int track_renew_map(
 	memcpy(m.id, o->id, sizeof(m.id));
 	if (image_add(&t->image, &m, o->path) < 0)
 		return err_set(e, ENOMEM, "no memory for the mappings of process %u", pid);
-	track_move_file(image_find_object(&t->image, o->path, o->id, o->id_size), o);
+	track_move_file(t, image_find_object(&t->image, o->path, o->id, o->id_size), o);
 	return data_put(t->out, DATA_MAP, &m, offsetof(struct data_map, name), o->path, e);
 }
 
@@ -383,7 +366,7 @@ static int track_renew_process(struct track *t, const struct image *old, uint32_
 	p->read_at = from->read_at;
 	p->makes_code = from->makes_code;
 	if (p->makes_code)
-		track_move_file(image_made(&t->image, pid, 0),
+		track_move_file(t, image_made(&t->image, pid, 0),
 			image_find_made(old, pid, image_life(old, pid)));
 	return 0;
 }
@@ -401,7 +384,7 @@ static int track_renew_dumps(struct track *t, const struct image *old, struct er
 			if (!new)
 				return err_set(e, ENOMEM, "no memory for %s", o->path);
 			new->dump_of = o->dump_of;
-			track_move_file(new, o);
+			track_move_file(t, new, o);
 		}
 	return 0;
 }

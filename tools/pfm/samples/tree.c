@@ -51,15 +51,17 @@ static void tree_write_line(const struct tree *t, const struct stack_node *s, un
 	fprintf(t->out, "%s\n", mark);
 }
 
-static void tree_write_below(const struct tree *t, const struct stack_node *s, unsigned level)
+static void tree_write_lines(const struct tree *t)
 {
-	for (uint32_t i = s->child; i; i = t->st.nodes[i].next) {
-		const struct stack_node *c = &t->st.nodes[i];
+	struct stack_walk w = {0};
+	bool shown = true;
 
-		if (tree_percent(t, c->weight) < t->options->at_least)
-			continue;
-		tree_write_line(t, c, level);
-		tree_write_below(t, c, level + 1);
+	while (stacks_walk(&t->st, &w, shown)) {
+		const struct stack_node *s = &t->st.nodes[w.at];
+
+		shown = tree_percent(t, s->weight) >= t->options->at_least;
+		if (shown)
+			tree_write_line(t, s, w.depth - 1);
 	}
 }
 
@@ -74,7 +76,7 @@ int tree_write(
 		report_write_head(r, out);
 		fprintf(out, options->callers ? "#\n#  share          function, its callers\n"
 					      : "#\n#  total   self  function\n");
-		tree_write_below(&t, t.st.nodes, 0);
+		tree_write_lines(&t);
 	}
 	stacks_free(&t.st);
 	return rc < 0 ? err_set(e, ENOMEM, "no memory for the stacks") : 0;
