@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * liner: a program whose lines and instructions are known. Of the time of its function lines(), 60 %
- * is in one line, 30 % in another, and 10 % in a third; of a line, nearly all is in an instruction
- * that interrupts do not end. It ends when its parent ends.
+ * liner: a program whose lines and instructions are known. Of the time of its function lines(), 60
+ * % is in one line, 30 % in another, and 10 % in a third; of a line, nearly all is in an
+ * instruction that interrupts do not end. It calls a function of a library, and ends when its
+ * parent ends.
  */
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "tests/fs/before_others.h"
 
 static uint8_t bytes[6 * 2000];
+static unsigned seed;
 
 /* Its time is proportional to @n. */
 #define READ(n)                                                                                    \
@@ -26,6 +29,7 @@ static void __attribute__((noinline)) lines(size_t unit)
 	READ(6 * unit); /* 60 */
 	READ(3 * unit); /* 30 */
 	READ(unit);     /* 10 */
+	rand_r(&seed);
 }
 
 int main(void)

@@ -50,11 +50,16 @@
 	F(struct libdw, dwfl_report_end)                                                           \
 	F(struct libdw, dwfl_standard_find_debuginfo)                                              \
 	F(struct libdw, dwfl_thread_state_registers)                                               \
+	F(struct libdw, elf_getdata)                                                               \
 	F(struct libdw, elf_getphdrnum)                                                            \
 	F(struct libdw, elf_getscn)                                                                \
+	F(struct libdw, elf_nextscn)                                                               \
 	F(struct libdw, elf_rawfile)                                                               \
+	F(struct libdw, elf_strptr)                                                                \
 	F(struct libdw, gelf_getphdr)                                                              \
-	F(struct libdw, gelf_getshdr)
+	F(struct libdw, gelf_getrela)                                                              \
+	F(struct libdw, gelf_getshdr)                                                              \
+	F(struct libdw, gelf_getsym)
 
 extern struct libdw {
 	LIBDW_FUNCTIONS(LIBRARY_POINTER)

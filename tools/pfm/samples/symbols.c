@@ -15,10 +15,13 @@
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/debug_info.h"
+#include "tools/pfm/samples/indexed.h"
+#include "tools/pfm/samples/interned.h"
 #include "tools/pfm/samples/libdw.h"
+#include "tools/pfm/samples/plt.h"
 #include "tools/pfm/samples/regular.h"
 
-enum { SYMBOLS_OVERLAP = 64 };
+enum { SYMBOLS_OVERLAP = 64, SYMBOLS_STUB = 256 };
 
 struct symbol_range {
 	uint64_t low, high; /* from @low to below @high; equal: a label without a size */
@@ -29,7 +32,8 @@ struct symbol_range {
 
 struct symbols {
 	struct symbol_range *all; /* sorted */
-	size_t n;
+	uint32_t n, room;
+	struct interned stubs; /* their names */
 	bool indexed;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -173,8 +177,10 @@ void symbols_close(struct symbols *s)
 		debug_info_free(s->lines);
 	if (s && s->dwfl)
 		libdw.dwfl_end(s->dwfl);
-	if (s)
+	if (s) {
+		interned_free(&s->stubs);
 		free(s->all);
+	}
 	free(s);
 }
 
@@ -202,22 +208,49 @@ static uint64_t symbols_address(Elf *elf, uint64_t offset)
 
 /* --- Functions. libdwfl searches all symbols of a file for each address. */
 
+/* Adds a range. Without memory, its addresses have no name. */
+static void symbols_put(struct symbols *s, const struct symbol_range *range)
+{
+	struct symbol_range *all = indexed_room(s->all, s->n, &s->room, sizeof(*all));
+
+	if (!all)
+		return;
+	s->all = all;
+	all[s->n++] = *range;
+}
+
 static void symbols_add(struct symbols *s, const GElf_Sym *sym, GElf_Addr address, const char *name)
 {
 	int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+	struct symbol_range range;
 	Elf_Scn *scn = libdw.elf_getscn(s->elf, sym->st_shndx);
 	GElf_Shdr section;
 
 	if (!name || !name[0] || sym->st_shndx == SHN_UNDEF ||
 		(type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 		return;
-	s->all[s->n] = (struct symbol_range){.low = address,
+	range = (struct symbol_range){.low = address,
 		.high = address + sym->st_size,
 		.name = name,
 		.rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK};
 	if (!sym->st_size && scn && libdw.gelf_getshdr(scn, &section))
-		s->all[s->n].end = section.sh_addr + section.sh_size;
-	s->n++;
+		range.end = section.sh_addr + section.sh_size;
+	symbols_put(s, &range);
+}
+
+/* Adds a stub that calls the function @name of a library, as NAME@plt. */
+static void symbols_add_stub(void *of, uint64_t address, uint64_t size, const char *name)
+{
+	struct symbol_range range = {.low = address, .high = address + size};
+	struct symbols *s = of;
+	char text[SYMBOLS_STUB];
+	uint32_t number;
+	int n = snprintf(text, sizeof(text), "%s@plt", name);
+
+	if (n >= (int)sizeof(text) || interned_number(&s->stubs, text, (size_t)n + 1, &number) < 0)
+		return;
+	range.name = interned_get(&s->stubs, number).p;
+	symbols_put(s, &range);
 }
 
 /* Sorts by address. Of several at one address, the last one names it: one with a size. */
@@ -232,13 +265,23 @@ static int symbols_compare(const void *a, const void *b)
 	return x->rank != y->rank ? x->rank - y->rank : strcmp(y->name, x->name);
 }
 
+unsigned symbols_machine(struct symbols *s)
+{
+	size_t bytes = 0;
+	const char *raw = libdw.elf_rawfile(s->elf, &bytes);
+	Elf64_Half machine = EM_NONE;
+
+	if (raw && bytes >= sizeof(Elf32_Ehdr))
+		memcpy(&machine, raw + offsetof(Elf32_Ehdr, e_machine), sizeof(machine));
+	return machine;
+}
+
 static void symbols_index(struct symbols *s)
 {
 	int n = libdw.dwfl_module_getsymtab(s->module);
 
 	s->indexed = true;
-	s->all = n > 0 ? calloc((size_t)n, sizeof(*s->all)) : NULL;
-	for (int i = 1; s->all && i < n; i++) {
+	for (int i = 1; i < n; i++) {
 		GElf_Addr address;
 		GElf_Sym sym;
 		const char *name = libdw.dwfl_module_getsym_info(
@@ -246,6 +289,9 @@ static void symbols_index(struct symbols *s)
 
 		symbols_add(s, &sym, address, name);
 	}
+	interned_init(&s->stubs);
+	if (symbols_machine(s) == EM_X86_64)
+		plt_each(s->elf, symbols_add_stub, s);
 	if (s->n)
 		qsort(s->all, s->n, sizeof(*s->all), symbols_compare);
 }
@@ -328,17 +374,6 @@ const uint8_t *symbols_bytes(struct symbols *s, uint64_t address, uint64_t size)
 			return (const uint8_t *)raw + h.p_offset + (address - h.p_vaddr);
 	}
 	return NULL;
-}
-
-unsigned symbols_machine(struct symbols *s)
-{
-	size_t bytes = 0;
-	const char *raw = libdw.elf_rawfile(s->elf, &bytes);
-	Elf64_Half machine = EM_NONE;
-
-	if (raw && bytes >= sizeof(Elf32_Ehdr))
-		memcpy(&machine, raw + offsetof(Elf32_Ehdr, e_machine), sizeof(machine));
-	return machine;
 }
 
 unsigned symbols_frames(
