@@ -414,6 +414,7 @@ perf_backend() { # MOVES
 	perf_many
 	perf_inherit
 	PERFMONFS=$mnt pfm_counts_regions
+	PERFMONFS=$mnt pfm_unwinds
 	stop_daemon
 }
 

@@ -76,6 +76,19 @@ pfm_records() {
 	pfm_share c "$3" "$4" 10
 }
 
+# Callers of code without frame pointers, at the interrupts of a hardware event
+pfm_unwinds() {
+	check "pfm record --call-graph=dwarf" "$here/pfm" record -o /tmp/recorded --call-graph=dwarf -e instructions:u \
+		-c 20000000 "$here/frameless" 1000
+	# shellcheck disable=SC2046
+	set -- $("$here/pfm" report /tmp/recorded --folded | awk '
+		/;f12 / { all += $NF }
+		/;main;f1;f2;f3;f4;f5;f6;f7;f8;f9;f10;f11;f12 / { whole += $NF }
+		END { print whole + 0, all + 0 }')
+	between "overflows in the last function" "$2" 20 1000000
+	between "those of them that have all their callers" "$1" $(($2 * 99 / 100)) "$2"
+}
+
 pfm_says() { # WHAT STATUS PATTERN ARGUMENT...: pfm's exit status and words
 	what=$1 status=$2 pattern=$3
 	shift 3
@@ -102,6 +115,7 @@ pfm() { # PMU SELECTOR
 	pfm_counts_regions
 	before=$(both_cpus)
 	pfm_says "pfm check" 0 msr check
+	pfm_says "registers and stacks of threads" 125 "msr backend" record --call-graph=dwarf true
 	pfm_counts
 	# Elsewhere, the scenario "sampled" has the CPU's samples.
 	[ "$1" != intel_arch_v4 ] || pfm_records "a CPU" -C 1

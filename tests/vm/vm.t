@@ -12,7 +12,7 @@ fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir" "$dir".*' EXIT
 cp "$BUILD/daemon/perfmonfs" "$BUILD"/tests/vm/{loop,selfread} \
-	"$BUILD"/tests/fs/{burner,caller,fsprobe,smplread} "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
+	"$BUILD"/tests/fs/{burner,caller,frameless,fsprobe,smplread} "$BUILD"/tests/track/{loopn,spinner,bare,bare_fork,bare_thread} \
 	"$BUILD/tools/pfm/pfm" "$BUILD/tests/lib/encode" "$BUILD/tools/pfm/libpfmfs.so.1" "$BUILD"/bench/bench_{handover,region} ./*.sh "$dir" && cp -r ../../tools/pfm/events/data "$dir" &&
 	mkdir "$dir/hiding" "$dir/stalling" && cp "$BUILD/tests/hiding/perfmonfs" "$dir/hiding" &&
 	cp "$BUILD/tests/stalling/perfmonfs" "$dir/stalling" || exit 1
