@@ -1356,6 +1356,7 @@ TEST(change_of_a_period)
 static int open_child(const pfm_correlate_smpl_hdr_t *hdr)
 {
 	char dir[] = "/tmp/test_pfm_samples.XXXXXX";
+	const struct sampling sampling = {.n = 0};
 	struct source s;
 	int parent, rc;
 	FILE *buffer;
@@ -1368,7 +1369,7 @@ static int open_child(const pfm_correlate_smpl_hdr_t *hdr)
 	buffer = fdopen(openat(parent, "children/7/buffer", O_WRONLY | O_CREAT, 0600), "w");
 	assert_int_equal(fwrite(hdr, sizeof(*hdr), 1, buffer), 1);
 	fclose(buffer);
-	rc = source_open_child(&s, parent, "7", NULL, &e);
+	rc = source_open_child(&s, parent, "7", &sampling, &e);
 	if (rc == 0)
 		source_close(&s);
 	unlinkat(parent, "children/7/buffer", 0);
