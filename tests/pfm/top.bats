@@ -210,6 +210,59 @@ those_that_run_come_first() {
 	no_contexts
 }
 
+# functions_of PID...: lines of its functions; what several interrupts of a slow machine hit may have none
+functions_of() {
+	bounded pfm top -f -b -n 2 -I 500 "$@" >"$BATS_TEST_TMPDIR/functions" &&
+		[ "$(grep -c PyEval "$BATS_TEST_TMPDIR/functions")" -ge 2 ]
+}
+
+@test "perf: functions, in lines and on a terminal" {
+	serve --backend=perf
+	program
+	until_ok functions_of -p "$PID" -F 500
+	head -n 1 "$BATS_TEST_TMPDIR/functions" | grep -qE '^ +TIME +share +overflows +object +function$'
+	grep -qE '^ +[0-9.]+ +[0-9.]+% +[0-9]+  [^ ]*python[^ ]* +.*PyEval' "$BATS_TEST_TMPDIR/functions"
+	until_ok functions_of -a -e cpu-clock
+	"$BATS_TEST_DIRNAME/terminal.py" 20 70 pfm top -f -I 300 -p "$PID" <<-'END'
+		shows ^task-clock: [0-9]+ samples.*; perf; every 300 ms$
+		shows ^q: quit  s: next table .by function.$
+		shows ^  share   overflows  object  .* function
+		shows ^ *[0-9.]+%  .*PyEval
+		key s
+		shows ^q: quit  s: next table .by command and function.$
+		shows ^ *[0-9.]+%  +[0-9]+  a\?\[31m\?
+		key s
+		key s
+		shows by command.$
+		shows ^ *[0-9.]+%  +[0-9]+  a\?\[31m\?$
+		size 5 40
+		shows ^q: quit
+		kill SIGTERM
+		ends 0
+	END
+	no_contexts
+}
+
+@test "perf: functions of what ends, and of what cannot be sampled" {
+	serve --backend=perf
+	perl -e 'select(undef, undef, undef, 1)' 3>&- &
+	run -0 bounded pfm top -f -I 100 -b -p $!
+	run -125 bounded pfm top -f -p $!
+	for words in "-f -g default" "-f -s id" "-f -B process" "-f -B context" "-F 10" "-f -F 1000001" "-f -F 0" \
+		"-f -e page-faults,cpu-clock" "-f -e nothing"; do
+		# shellcheck disable=SC2086
+		run -125 pfm top $words
+		[ "${#lines[@]}" = 1 ]
+	done
+	no_contexts
+}
+
+@test "sim: functions of CPUs that run no programs" {
+	serve --backend=sim --clock=real
+	run -0 bounded pfm top -f -b -n 2 -I 200 -C 1 -e cycles
+	[ "${#lines[@]}" -ge 2 ]
+}
+
 # has_shown N: so many threads
 has_shown() {
 	[ "$(awk 'NR > 1 { print $2 }' "$BATS_TEST_TMPDIR/out" | sort -u | wc -l)" -ge "$1" ]

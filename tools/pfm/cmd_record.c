@@ -14,14 +14,10 @@
 #include "base/slice.h"
 #include "base/text.h"
 #include "tools/pfm/command.h"
-#include "tools/pfm/events/assign.h"
-#include "tools/pfm/events/event.h"
 #include "tools/pfm/events/event_terms.h"
-#include "tools/pfm/load_pmu.h"
-#include "tools/pfm/machine.h"
+#include "tools/pfm/record_plan.h"
 #include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/samples/recorder.h"
-#include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/unwind.h"
 #include "tools/pfm/stat/launch.h"
 #include "tools/pfm/stat/places.h"
@@ -32,49 +28,20 @@
 #include "tools/pfm/tree/tree.h"
 
 enum {
-	RECORD_HZ = 1000,        /* default for an event that counts time */
-	RECORD_PERIOD = 1000000, /* default for other events */
-	RECORD_HZ_MAX = 100000,
-	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
-	RECORD_CPU_BUFFER = 131072,
 	RECORD_PIECE_MIN = 65536, /* bytes */
 	RECORD_PIECE_MIN_NS = 100000000,
-	RECORD_STACKS = 4,        /* buffers are this many times larger for stacks */
 	RECORD_USER_STACK = 8192, /* bytes, for chains without frame pointers */
-	/* Buffers for these stacks: how many there may be, the samples that each has room for at
-	 * least, the bytes of one at most, and the bytes of all in a daemon of pfm's own. */
-	RECORD_USER_BUFFERS = 32,
-	RECORD_USER_SAMPLES = 16,
-	RECORD_USER_BUFFER_MAX = 2 << 20,
-	RECORD_USER_ALL = 256 << 20,
 };
 
 static const char record_file[] = "pfm.data";
-static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_rate";
-
-/* How often an event is sampled. */
-struct record_pace {
-	uint64_t hz;     /* 0: not given */
-	uint64_t period; /* 0: not given */
-};
-
-struct record_event {
-	char name[EVENT_TEXT];
-	struct record_pace pace;
-};
 
 struct record_options {
-	struct place_options where;
-	struct record_event events[SAMPLING_EVENTS];
-	unsigned nevents;        /* 0: the first suitable event of the backend */
-	unsigned last;           /* the first event of the last -e */
-	struct record_pace pace; /* of events without their own */
+	struct record_wanted wanted;
+	unsigned last; /* the first event of the last -e */
 	const char *file;
 	uint64_t delay_ns;
 	uint64_t duration_ns; /* 0: without limit */
 	struct pieces pieces; /* keep is 0: the recording is one file */
-	bool stacks;
-	uint32_t user_stack; /* bytes, for --call-graph=dwarf; 0: by frame pointers */
 	bool no_symbols;
 	char **command; /* NULL: none */
 };
@@ -181,14 +148,14 @@ static int record_set_user_stack(struct record_options *o, const char *how, stru
 			"--call-graph %.40s: give a multiple of 8 bytes up to %d, like "
 			"--call-graph=dwarf,16384",
 			how, PFM_STACK_USER_STACK_MAX);
-	o->user_stack = (uint32_t)n;
+	o->wanted.user_stack = (uint32_t)n;
 	return unwind_check(e);
 }
 
 static int record_set_call_graph(struct record_options *o, const char *how, struct err *e)
 {
-	o->stacks = true;
-	o->user_stack = 0;
+	o->wanted.stacks = true;
+	o->wanted.user_stack = 0;
 	if (strcmp(how, "fp") == 0)
 		return 0;
 	if (slice_is(slice_cut(&(struct slice){how, strlen(how)}, ','), "dwarf"))
@@ -206,11 +173,11 @@ static int record_add_events(struct record_options *o, const char *list, struct 
 {
 	struct slice rest = slice_of(list);
 
-	o->last = o->nevents;
+	o->last = o->wanted.nevents;
 	do {
 		struct slice name = event_terms_cut(&rest);
 
-		if (o->nevents == SAMPLING_EVENTS)
+		if (o->wanted.nevents == SAMPLING_EVENTS)
 			return err_set(e, E2BIG,
 				"-e: a recording has up to %d events: record the others in turn",
 				SAMPLING_EVENTS);
@@ -218,7 +185,8 @@ static int record_add_events(struct record_options *o, const char *list, struct 
 			return err_set(e, EINVAL,
 				"-e %.40s: give the names of events, like -e cycles,cache-misses",
 				list);
-		snprintf(o->events[o->nevents++].name, EVENT_TEXT, "%.*s", SLICE_ARG(name));
+		snprintf(o->wanted.events[o->wanted.nevents++].name, EVENT_TEXT, "%.*s",
+			SLICE_ARG(name));
 	} while (rest.n);
 	return 0;
 }
@@ -228,14 +196,16 @@ static int record_set_pace(struct record_options *o, uint64_t hz, uint64_t perio
 {
 	const struct record_pace pace = {hz, period};
 
-	if (!o->nevents && ((o->pace.hz && period) || (o->pace.period && hz)))
+	if (!o->wanted.nevents && ((o->wanted.pace.hz && period) || (o->wanted.pace.period && hz)))
 		return err_set(e, EINVAL, "give -F or -c, not both");
-	if (!o->nevents)
-		o->pace = pace;
-	for (unsigned i = o->last; i < o->nevents; i++) {
-		if ((o->events[i].pace.hz && period) || (o->events[i].pace.period && hz))
-			return err_set(e, EINVAL, "%s: give -F or -c, not both", o->events[i].name);
-		o->events[i].pace = pace;
+	if (!o->wanted.nevents)
+		o->wanted.pace = pace;
+	for (unsigned i = o->last; i < o->wanted.nevents; i++) {
+		if ((o->wanted.events[i].pace.hz && period) ||
+			(o->wanted.events[i].pace.period && hz))
+			return err_set(
+				e, EINVAL, "%s: give -F or -c, not both", o->wanted.events[i].name);
+		o->wanted.events[i].pace = pace;
 	}
 	return 0;
 }
@@ -296,7 +266,7 @@ static int record_set_rotation(struct record_options *o, const char *text, struc
 
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
-	int rc = place_options_set(&o->where, opt, optarg, e);
+	int rc = place_options_set(&o->wanted.where, opt, optarg, e);
 	uint64_t n = 0;
 
 	if (rc)
@@ -325,7 +295,7 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 	case RECORD_ROTATE:
 		return record_set_rotation(o, optarg, e);
 	default:
-		o->stacks = true;
+		o->wanted.stacks = true;
 		return 0;
 	}
 }
@@ -341,214 +311,7 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->pieces.keep && strcmp(o->file, "-") == 0)
 		return err_set(e, EINVAL, "--rotate makes several files: name them with -o FILE");
-	return place_options_check(&o->where, o->command, e);
-}
-
-/* --- What is sampled */
-
-struct record_plan {
-	struct pfm_event events[SAMPLING_EVENTS]; /* sampling.n */
-	char pmcs[64 * EVENT_MAX_SETTINGS];
-	struct sampling sampling;
-	uint64_t tick_ns; /* minimum time between polls */
-};
-
-/* The event that best shows where time goes. */
-static const char *record_default_event(
-	const struct pfm_pmu *pmu, unsigned levels, enum place_kind kind)
-{
-	if (strcmp(pmu->backend, "perf") != 0)
-		return levels & EVENT_KERNEL ? "cycles" : "cycles:u";
-	if (levels & EVENT_KERNEL)
-		return kind == PLACE_CPU ? "cpu-clock" : "task-clock";
-	return kind == PLACE_CPU ? "cpu-clock:u" : "task-clock:u";
-}
-
-static int record_find_event(struct pfm_event *event, const struct pfm_pmu *pmu, const char *name,
-	const struct tree *t, struct err *e)
-{
-	if (event_resolve(pmu, name, event, e) < 0 ||
-		event_check_level(pmu, event, true, machine_levels(t), e) < 0)
-		return -e->no;
-	if (event->umc)
-		return err_set(e, EOPNOTSUPP,
-			"%s cannot be sampled, as memory controllers count for all CPUs of a "
-			"package: use pfm stat",
-			event->name);
-	return 0;
-}
-
-/* Gives each event a counter. */
-static int record_place_events(
-	struct record_plan *plan, const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
-{
-	struct event_setting settings[EVENT_MAX_SETTINGS];
-	struct event_place places[SAMPLING_EVENTS];
-	struct sampling *s = &plan->sampling;
-	uint32_t conflict;
-	unsigned n;
-	int at = 0;
-
-	if (assign_events(pmu, plan->events, s->n, machine_free_counters(t, pmu), places, &conflict,
-		    e) < 0)
-		return -e->no;
-	n = event_program(pmu, plan->events, s->n, places, machine_levels(t), settings);
-	for (unsigned i = 0; i < n; i++)
-		at += snprintf(plan->pmcs + at, sizeof(plan->pmcs) - (size_t)at,
-			"pmc%u 0x%" PRIx64 "\n", settings[i].pmc, settings[i].value);
-	for (unsigned i = 0; i < s->n; i++)
-		s->events[i].pmd = pmu->counters[places[i].row].nums[0];
-	s->pmcs = plan->pmcs;
-	return 0;
-}
-
-static int record_find_events(struct record_plan *plan, const struct record_options *o,
-	const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
-{
-	const char *name = record_default_event(pmu, machine_levels(t), o->where.kind);
-
-	plan->sampling.n = o->nevents ? o->nevents : 1;
-	for (unsigned i = 0; i < plan->sampling.n; i++)
-		if (record_find_event(
-			    &plan->events[i], pmu, o->nevents ? o->events[i].name : name, t, e) < 0)
-			return -e->no;
-	return record_place_events(plan, pmu, t, e);
-}
-
-/*
- * The kernel stops a counter that interrupts too often, and it checks with rounding and jitter in
- * each timer tick. Half of its limit is always safe. It lowers the limit automatically if
- * interrupts take long.
- */
-static uint64_t record_max_hz(const struct tree *t)
-{
-	struct err ignored;
-	uint64_t max;
-
-	if (strcmp(t->backend, "perf") != 0 ||
-		file_read_u64(AT_FDCWD, record_rate_file, &max, &ignored) < 0)
-		return RECORD_HZ_MAX;
-	return max < 2 ? 1 : max / 2;
-}
-
-static int record_check_rate(uint64_t hz, uint64_t max, struct err *e)
-{
-	return hz <= max ? 0
-			 : err_set(e, EINVAL,
-				   "-F %" PRIu64
-				   ": the kernel would stop the counter: give at most -F %" PRIu64
-				   ", or have root write twice the rate to %s",
-				   hz, max, record_rate_file);
-}
-
-/* Chooses the period of an event. Of one that counts ns, it is known which has that rate. */
-static int record_find_period(struct sampled_event *s, const char *name, struct record_pace pace,
-	const struct tree *t, struct err *e)
-{
-	uint64_t max = record_max_hz(t), hz = pace.hz ? pace.hz : max < RECORD_HZ ? max : RECORD_HZ;
-	bool time = recording_counts_time(name);
-
-	s->period = pace.period ? pace.period : RECORD_PERIOD;
-	if (!time)
-		s->hz = (uint32_t)pace.hz;
-	else if (!pace.period)
-		s->period = NSEC_PER_SEC / hz;
-	return record_check_rate(pace.hz, max, e);
-}
-
-static int record_find_periods(struct record_plan *plan, const struct record_options *o,
-	const struct tree *t, struct err *e)
-{
-	for (unsigned i = 0; i < plan->sampling.n; i++) {
-		struct record_pace pace = o->events[i].pace;
-
-		if (!pace.hz && !pace.period)
-			pace = o->pace;
-		if (record_find_period(
-			    &plan->sampling.events[i], plan->events[i].name, pace, t, e) < 0)
-			return -e->no;
-	}
-	return 0;
-}
-
-/* Gets the size of a buffer for stacks. A large one is seldom full, and so the thread seldom runs
- * without being sampled. */
-static int record_user_buffer(
-	const struct tree *t, uint32_t user_stack, size_t *size, struct err *e)
-{
-	const size_t least = RECORD_USER_SAMPLES * ((size_t)user_stack + 1024);
-	struct err ignored;
-	uint64_t all;
-
-	if (t->daemon && !t->users)
-		(void)file_writef(
-			t->dir, "config/smpl_buf_size_max", &ignored, "%d", RECORD_USER_ALL);
-	if (file_read_u64(t->dir, "config/smpl_buf_size_max", &all, e) < 0)
-		return -e->no;
-	*size = all / RECORD_USER_BUFFERS < RECORD_USER_BUFFER_MAX ? all / RECORD_USER_BUFFERS
-								   : RECORD_USER_BUFFER_MAX;
-	*size = *size > least ? *size : least;
-	return 0;
-}
-
-/* Registers and stacks of threads come from the perf backend. A stack is memory of its process, so
- * that the right to a CPU is not enough. */
-static int record_want_user_stacks(struct record_plan *plan, const struct record_options *o,
-	const struct tree *t, struct err *e)
-{
-	if (strcmp(t->backend, "perf") != 0)
-		return err_set(e, EOPNOTSUPP,
-			"--call-graph=dwarf: the %s backend records no registers and stacks of "
-			"threads: mount with perfmonfs --backend=perf, or give -g",
-			t->backend);
-	if (o->where.kind == PLACE_CPU)
-		return err_set(e, EOPNOTSUPP,
-			"--call-graph=dwarf is for commands, processes and threads, not for CPUs: "
-			"give -p or -t, or -g");
-	plan->sampling.user_stack = o->user_stack;
-	return record_user_buffer(t, o->user_stack, &plan->sampling.buf_size, e);
-}
-
-/* Call chains come from the kernel's interrupts. */
-static int record_want_stacks(struct record_plan *plan, const struct record_options *o,
-	const struct tree *t, struct err *e)
-{
-	if (strcmp(t->backend, "sim") == 0)
-		return err_set(e, EOPNOTSUPP,
-			"-g: simulated CPUs run no programs: mount with perfmonfs --backend=perf, "
-			"or record without -g");
-	plan->sampling.stacks = true;
-	plan->sampling.buf_size *= RECORD_STACKS;
-	return o->user_stack ? record_want_user_stacks(plan, o, t, e) : 0;
-}
-
-static int record_make_plan(struct record_plan *plan, const struct record_options *o,
-	const struct tree *t, struct err *e)
-{
-	struct pfm_pmu pmu;
-	uint64_t tick_us = 0;
-	int rc = load_pmu(t, &pmu, e);
-
-	if (rc < 0)
-		return rc;
-	rc = record_find_events(plan, o, &pmu, t, e);
-	pfm_pmu_free(&pmu);
-	if (rc < 0 || record_find_periods(plan, o, t, e) < 0 ||
-		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
-		return -e->no;
-	plan->tick_ns = tick_us * 1000;
-	plan->sampling.buf_size =
-		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
-	return o->stacks ? record_want_stacks(plan, o, t, e) : 0;
-}
-
-static void record_add_line(struct text *info, const char *key, const char *file)
-{
-	CLEANUP_FCLOSE FILE *f = fopen(file, "re");
-	char line[256];
-
-	if (f && fgets(line, sizeof(line), f))
-		text_printf(info, "%s %s", key, line);
+	return place_options_check(&o->wanted.where, o->command, e);
 }
 
 /* Adds the command. Newlines in its arguments become blanks. */
@@ -577,9 +340,7 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 		text_printf(info, "call_graph dwarf %" PRIu32 "\n", plan->sampling.user_stack);
 	else if (plan->sampling.stacks)
 		text_printf(info, "call_graph frame pointers\n");
-	record_add_line(info, "kernel", "/proc/sys/kernel/osrelease");
-	record_add_line(info, "host", "/proc/sys/kernel/hostname");
-	record_add_line(info, "boot_id", "/proc/sys/kernel/random/boot_id");
+	record_plan_add_machine(info);
 }
 
 static int record_create(struct recorder *r, const struct record_plan *plan,
@@ -609,33 +370,12 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 
 /* --- Where */
 
-static int record_add_place(
-	struct recorder *r, const struct tree *t, enum place_kind kind, int id, struct err *e)
-{
-	char load[PLACE_LOAD_ROOM];
-
-	place_format_load(kind, id, load);
-	return recorder_add(r, t, load, kind != PLACE_CPU ? (uint32_t)id : 0, e);
-}
-
-static int record_add_list(
-	struct recorder *r, const struct tree *t, const struct record_options *o, struct err *e)
-{
-	struct places places = {0};
-	int rc = places_add_list(&places, t, &o->where, e);
-
-	for (unsigned i = 0; rc == 0 && i < places.n; i++)
-		rc = record_add_place(r, t, o->where.kind, places.all[i].id, e);
-	places_free(&places);
-	return rc;
-}
-
 static int record_add(struct recorder *r, const struct tree *t, const struct record_options *o,
 	const struct launch *l, struct err *e)
 {
-	if (o->where.kind != PLACE_COMMAND)
-		return record_add_list(r, t, o, e);
-	return record_add_place(r, t, PLACE_COMMAND, l->pid, e);
+	if (o->wanted.where.kind != PLACE_COMMAND)
+		return record_plan_add_list(r, t, &o->wanted, e);
+	return record_plan_add_place(r, t, PLACE_COMMAND, l->pid, e);
 }
 
 /* --- Running */
@@ -686,7 +426,7 @@ static void record_tell_samples(
 	const struct recorder *r, const struct record_options *o, bool goes_on)
 {
 	const struct pieces *p = r->pieces;
-	const char *file = p ? p->path : o->file, *tree = o->stacks ? " --tree" : "";
+	const char *file = p ? p->path : o->file, *tree = o->wanted.stacks ? " --tree" : "";
 	const bool named = strcmp(file, record_file) != 0;
 	char samples[DIGITS_ROOM];
 
@@ -730,7 +470,7 @@ static int record_in(struct record_options *o, const struct tree *t, struct laun
 	struct recorder r;
 	int end;
 
-	if (record_make_plan(&plan, o, t, e) < 0 || record_create(&r, &plan, o, t, e) < 0)
+	if (record_plan_make(&plan, &o->wanted, t, e) < 0 || record_create(&r, &plan, o, t, e) < 0)
 		return -e->no;
 	end = record_add(&r, t, o, l, e);
 	if (end == 0)
@@ -767,10 +507,10 @@ static int record_run(int argc, char **argv, struct err *e)
 	struct tree t;
 	int rc;
 
-	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.where.mount, e) < 0)
+	if (record_parse(&o, argc, argv, e) < 0 || tree_open(&t, o.wanted.where.mount, e) < 0)
 		return -e->no;
 	tree_tell(&t, "record", "by the kernel's clock");
-	rc = places_check_tree(&o.where, &t, e);
+	rc = places_check_tree(&o.wanted.where, &t, e);
 	if (rc == 0)
 		rc = signals_open(&signals, e);
 	if (rc == 0)

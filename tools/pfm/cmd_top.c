@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/slice.h"
 #include "tools/pfm/command.h"
+#include "tools/pfm/events/event_terms.h"
 #include "tools/pfm/load_plan.h"
 #include "tools/pfm/load_pmu.h"
 #include "tools/pfm/text/names.h"
@@ -21,10 +22,11 @@
 #include "tools/pfm/top/rows.h"
 #include "tools/pfm/top/screen.h"
 #include "tools/pfm/top/table.h"
+#include "tools/pfm/top_functions.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/tree.h"
 
-enum { TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
+enum { TOP_HZ = 1000, TOP_INTERVAL_MIN_MS = 100, TOP_HEAD_LINES = 3, TOP_CTRL_C = 3 };
 
 static const struct option_row top_options[] = {
 	{'e', "event", "EVENT,...",
@@ -40,6 +42,11 @@ static const struct option_row top_options[] = {
 		"the mount count",
 		0},
 	{'s', "sort", "EVENT", "largest first (default: the first); id: by number", 0},
+	{'f', "functions", NULL,
+		"the functions in which the time goes, by samples; with -e, where that event "
+		"occurs",
+		0},
+	{'F', "freq", "HZ", "with -f: samples a second (default: 1000)", 0},
 	{'I', "interval", "MS", "between two tables, 100 or more (default: 1000)", 0},
 	{'n', "count", "N", "end after N tables", 0},
 	{'b', "batch", NULL, "plain lines with their time, as without a terminal", 0},
@@ -49,8 +56,7 @@ static const struct option_row top_options[] = {
 	{OPTION_LONG, "stdio", NULL, NULL, OPTION_DEFAULT},
 	{'v', "verbose", NULL, NULL, OPTION_DEFAULT},
 	{'d', "delay", "SECONDS", "is it -I, in milliseconds, as -I 2000?", OPTION_FOREIGN},
-	{'F', "freq", "HZ", "it counts without samples: pfm record -a has -F", OPTION_FOREIGN},
-	{'c', NULL, "PERIOD", "it counts without samples: pfm record -a has -c", OPTION_FOREIGN},
+	{'c', NULL, "PERIOD", "is it -f with -F HZ? pfm record -a has -c", OPTION_FOREIGN},
 	{'G', NULL, NULL, "functions and their callers: pfm record -g, then pfm report --tree",
 		OPTION_FOREIGN},
 	{OPTION_LONG, "call-graph", "HOW",
@@ -76,6 +82,9 @@ struct top_run {
 	struct plan_events wanted;
 	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
+	struct functions functions;
+	uint64_t hz;        /* of @functions; 0: not given */
+	bool by_function;   /* only @functions is used, not @top and @plans */
 	bool by_context;    /* only @contexts is used, not @top and @plans */
 	bool batch, header; /* @header: it was printed */
 	bool lost;          /* a printed count was lost */
@@ -127,6 +136,11 @@ static int top_set(struct top_run *r, int c, struct err *e)
 		return top_set_interval(r, e);
 	case 'n':
 		return top_set_number("-n", 1, &r->count, e);
+	case 'F':
+		return top_set_number("-F", 1, &r->hz, e);
+	case 'f':
+		r->by_function = true;
+		return 0;
 	default:
 		r->batch = true;
 		return 0;
@@ -146,6 +160,28 @@ static int top_check_by(const struct top_run *r, struct err *e)
 		       : 0;
 }
 
+/* Takes what is to be sampled, with -f. */
+static int top_want_functions(struct top_run *r, struct err *e)
+{
+	struct record_wanted *w = &r->functions.wanted;
+	struct slice rest = slice_of(r->wanted.events ? r->wanted.events : ""), name;
+
+	if (!r->by_function)
+		return r->hz ? err_set(e, EINVAL, "-F is for samples: give -f, too, or use pfm record") : 0;
+	if (r->wanted.group || r->sort || r->by_context || r->top.by_process)
+		return err_set(e, EINVAL, "-f shows functions: leave out -g, -s and -B");
+	name = event_terms_cut(&rest);
+	if (rest.n || name.n >= EVENT_TEXT)
+		return err_set(e, EINVAL, "-f samples one event: give one by -e");
+	if (r->hz > RECORD_HZ_MAX)
+		return err_set(e, EINVAL, "-F: give at most %d", RECORD_HZ_MAX);
+	snprintf(w->events[0].name, EVENT_TEXT, "%.*s", (int)name.n, name.p);
+	w->nevents = name.n != 0;
+	w->pace.hz = r->hz || !name.n ? r->hz : TOP_HZ;
+	w->where = r->top.where;
+	return 0;
+}
+
 static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 {
 	int c, rc = 0;
@@ -159,6 +195,10 @@ static int top_parse(struct top_run *r, int argc, char **argv, struct err *e)
 		rc = top_check_by(r, e);
 	if (r->top.where.kind == PLACE_COMMAND)
 		r->top.where.kind = PLACE_CPU;
+	if (rc == 0)
+		rc = top_want_functions(r, e);
+	if (!r->interval_ns)
+		r->interval_ns = (r->by_function ? 2 : 1) * NSEC_PER_SEC;
 	return rc;
 }
 
@@ -230,6 +270,10 @@ static int top_begin(struct top_run *r, struct err *e)
 		rc = signals_open(&r->signals, e);
 	if (rc < 0)
 		return rc;
+	if (r->by_function)
+		return places_check_tree(&r->top.where, &r->tree, e) < 0
+			       ? -e->no
+			       : functions_begin(&r->functions, &r->tree, e);
 	return r->by_context ? contexts_read(&r->contexts, e) : top_begin_counting(r, e);
 }
 
@@ -239,6 +283,8 @@ static int top_read_rows(struct top_run *r, struct err *e)
 {
 	if (r->by_context)
 		return contexts_read(&r->contexts, e);
+	if (r->by_function)
+		return functions_read(&r->functions, e);
 	top_choose_columns(r);
 	return top_read(&r->top, e);
 }
@@ -247,19 +293,23 @@ static void top_header(const struct top_run *r, struct text *t)
 {
 	if (r->by_context)
 		contexts_header(t);
+	else if (r->by_function)
+		text_append(t, r->functions.title.p, r->functions.title.n);
 	else
 		table_header(t, &r->table, &r->plans.all[0]);
 }
 
 static unsigned top_rows(const struct top_run *r)
 {
-	return r->by_context ? r->contexts.n : r->top.n;
+	return r->by_context ? r->contexts.n : r->by_function ? r->functions.n : r->top.n;
 }
 
 static void top_row(const struct top_run *r, struct text *t, unsigned i)
 {
 	if (r->by_context)
 		contexts_row(t, &r->contexts, i);
+	else if (r->by_function)
+		text_append(t, r->functions.rows[i].p, r->functions.rows[i].n);
 	else
 		table_row(t, &r->table, &r->plans.all[0], &r->top.rows[i]);
 }
@@ -307,6 +357,21 @@ static void top_contexts_head(const struct top_run *r, struct text *t)
 	text_printf(t, "%.*s\n%.*s\n", columns, line, columns, "q: quit");
 }
 
+static void top_functions_head(const struct top_run *r, struct text *t)
+{
+	const struct functions *f = &r->functions;
+	const struct recording *last = f->taken ? &f->recording : NULL;
+	int columns = (int)r->screen.columns;
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s: %zu samples%s; %s; every %llu ms", f->plan.events[0].name,
+		last ? last->nsamples : 0, last && last->nlosses ? ", some lost" : "",
+		r->tree.backend, (unsigned long long)(r->interval_ns / 1000000));
+	text_printf(t, "%.*s\n", columns, line);
+	snprintf(line, sizeof(line), "q: quit  s: next table (by %s)", functions_by(f));
+	text_printf(t, "%.*s\n", columns, line);
+}
+
 static void top_page_head(const struct top_run *r, struct text *t)
 {
 	static const char *const what[] = {"", "threads", "threads", "CPUs"};
@@ -352,6 +417,8 @@ static int top_draw(struct top_run *r, struct err *e)
 	room = r->screen.lines > TOP_HEAD_LINES ? r->screen.lines - TOP_HEAD_LINES : 0;
 	if (r->by_context)
 		top_contexts_head(r, &t);
+	else if (r->by_function)
+		top_functions_head(r, &t);
 	else
 		top_page_head(r, &t);
 	top_line(r, &t, -1);
@@ -367,7 +434,7 @@ static int top_draw(struct top_run *r, struct err *e)
 
 static int top_show(struct top_run *r, uint64_t now_ns, struct err *e)
 {
-	if (!r->by_context)
+	if (!r->by_context && !r->by_function)
 		table_sort(&r->table, &r->top);
 	return r->batch ? top_print(r, now_ns, e) : top_draw(r, e);
 }
@@ -375,13 +442,15 @@ static int top_show(struct top_run *r, uint64_t now_ns, struct err *e)
 /* --- The loop */
 
 /* Handles a key. Returns 1 to end. Another choice of rows takes effect with the next table. */
-static int top_key(struct top_run *r, char key)
+static int top_key(struct top_run *r, char key, struct err *e)
 {
 	switch (key) {
 	case 'q':
 	case TOP_CTRL_C:
 		return 1;
 	case 's':
+		if (r->by_function)
+			return functions_choose_next(&r->functions, e);
 		if (!r->by_context)
 			r->table.sort =
 				r->table.sort + 1 < (int)r->plans.all[0].n ? r->table.sort + 1 : -1;
@@ -394,6 +463,26 @@ static int top_key(struct top_run *r, char key)
 	}
 }
 
+/* Waits until @until_ns for what happens next. Samples are taken meanwhile. */
+static enum screen_event top_wait_event(
+	struct top_run *r, uint64_t until_ns, char *key, int *rc, struct err *e)
+{
+	const struct screen *screen = r->batch ? NULL : &r->screen;
+	enum screen_event event;
+	uint64_t next;
+
+	if (!r->by_function)
+		return screen_wait(screen, &r->signals, until_ns, key);
+	do {
+		next = nsec_now(CLOCK_MONOTONIC) + FUNCTIONS_POLL_NS;
+		next = next < until_ns ? next : until_ns;
+		event = screen_wait(screen, &r->signals, next, key);
+		if (event == SCREEN_TIME)
+			*rc = functions_poll(&r->functions, e);
+	} while (event == SCREEN_TIME && *rc == 0 && next < until_ns);
+	return event;
+}
+
 /* Waits until it is time for the next table. Returns 1 to end. */
 static int top_wait(struct top_run *r, uint64_t until_ns, struct err *e)
 {
@@ -402,13 +491,13 @@ static int top_wait(struct top_run *r, uint64_t until_ns, struct err *e)
 	while (rc == 0) {
 		char key = '\0';
 
-		switch (screen_wait(r->batch ? NULL : &r->screen, &r->signals, until_ns, &key)) {
+		switch (top_wait_event(r, until_ns, &key, &rc, e)) {
 		case SCREEN_TIME:
-			return 0;
+			return rc;
 		case SCREEN_END:
 			return 1;
 		case SCREEN_KEY:
-			rc = top_key(r, key);
+			rc = top_key(r, key, e);
 			break;
 		case SCREEN_RESIZED:
 			break;
@@ -453,7 +542,6 @@ static int top_main(int argc, char **argv, struct err *e)
 		.tree = {.dir = -1},
 		.signals = SIGNALS_NONE,
 		.table = {.id = ""},
-		.interval_ns = NSEC_PER_SEC,
 	};
 	int rc = top_parse(&r, argc, argv, e);
 
@@ -462,6 +550,7 @@ static int top_main(int argc, char **argv, struct err *e)
 		rc = top_begin(&r, e);
 	if (rc == 0)
 		rc = top_loop(&r, e);
+	functions_end(&r.functions);
 	contexts_free(&r.contexts);
 	top_close(&r.top);
 	signals_close(&r.signals);
@@ -479,8 +568,8 @@ const struct pfm_command cmd_top = {
 	.summary = "show what CPUs, threads, processes or contexts count, as a live table",
 	.usage = "Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
 		 "Show events per second, of CPUs (the default), of threads, or of the contexts\n"
-		 "that are loaded, as a table that follows what runs. Keys: q quits, s sorts by\n"
-		 "the next column, b shows threads or processes.\n",
+		 "that are loaded, as a table that follows what runs; or by -f functions. Keys:\n"
+		 "q quits, s sorts by the next column, b shows threads or processes.\n",
 	.options = top_options,
 	.run = top_main,
 };

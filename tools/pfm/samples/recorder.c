@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -56,11 +57,25 @@ static int recorder_open_timer(struct recorder *r, struct err *e)
 	return recorder_watch(r, r->alarm, EPOLLIN, &r->alarm, e);
 }
 
+static int recorder_create_in_memory(struct recorder *r, struct err *e)
+{
+	CLEANUP_CLOSE int fd = memfd_create("samples", MFD_CLOEXEC);
+
+	return fd < 0 ? err_set(e, errno, "no memory for samples: %s", err_name(errno))
+		      : data_create_in(&r->out, fd, e);
+}
+
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const char *info, struct err *e)
 {
-	*r = (struct recorder){.sampling = sampling, .epoll = -1, .timer = -1, .alarm = -1};
-	if (data_create(&r->out, path, e) < 0 || track_init(&r->track, &r->out, e) < 0 ||
+	*r = (struct recorder){.sampling = sampling,
+		.in_memory = !path,
+		.out = {.fd = -1, .copy = -1},
+		.epoll = -1,
+		.timer = -1,
+		.alarm = -1};
+	if ((path ? data_create(&r->out, path, e) : recorder_create_in_memory(r, e)) < 0 ||
+		track_init(&r->track, &r->out, e) < 0 ||
 		(sampling->user_stack && chains_new(&r->track.chains, &r->out, e) < 0) ||
 		recorder_open_timer(r, e) < 0 ||
 		data_put(&r->out, DATA_INFO, NULL, 0, info, e) < 0) {
@@ -184,7 +199,7 @@ static int recorder_begin(struct recorder *r, struct err *e)
 /* Creates the file. What has been put so far is the head of each piece. */
 static int recorder_create(struct recorder *r, struct err *e)
 {
-	if (r->pieces)
+	if (r->pieces || r->in_memory)
 		text_append(&r->head, r->out.buf + sizeof(struct data_head),
 			r->out.n - sizeof(struct data_head));
 	if (!text_ok(&r->head))
@@ -334,7 +349,7 @@ static int recorder_complete(struct recorder *r, struct err *e)
 
 	if (r->track.chains && chains_end(r->track.chains, e) < 0)
 		return -e->no;
-	if (!r->no_names && recorder_find_names(r, &why) < 0)
+	if (!r->no_names && recorder_find_names(r, &why) < 0 && !r->in_memory)
 		fprintf(stderr, "pfm record: addresses without names: %s\n", why.text);
 	return data_put(&r->out, DATA_END, &end, sizeof(end), NULL, e);
 }
@@ -352,13 +367,19 @@ static int recorder_complete_piece(struct recorder *r)
 	return data_close(&r->out, &e) < 0 ? e.no : 0;
 }
 
-/* Begins the next piece, with what is known of the processes. */
+/* Begins what has just been created, with what is known of the processes. */
+static int recorder_go_on(struct recorder *r, struct err *e)
+{
+	if (data_put_records(&r->out, r->head.p, r->head.n, e) < 0 ||
+		recorder_put_start(r, r->stopped_ns, e) < 0 || track_renew(&r->track, e) < 0)
+		return -e->no;
+	return data_flush(&r->out, e);
+}
+
 static int recorder_begin_piece(struct recorder *r, struct err *e)
 {
 	if (pieces_next(r->pieces, e) < 0 || data_create(&r->out, r->pieces->path, e) < 0 ||
-		data_put_records(&r->out, r->head.p, r->head.n, e) < 0 ||
-		recorder_put_start(r, r->stopped_ns, e) < 0 || track_renew(&r->track, e) < 0 ||
-		data_flush(&r->out, e) < 0)
+		recorder_go_on(r, e) < 0)
 		return -e->no;
 	pieces_created(r->pieces, r->out.fd);
 	return 0;
@@ -384,6 +405,22 @@ static int recorder_rotate(struct recorder *r, struct err *e)
 	if (p->finisher == 0)
 		_exit(recorder_complete_piece(r));
 	return data_close(&r->out, e) < 0 ? -e->no : recorder_begin_piece(r, e);
+}
+
+int recorder_cut(struct recorder *r, struct data_file *f, struct err *e)
+{
+	if (recorder_take_all(r, e) < 0)
+		return -e->no;
+	r->stopped_ns = nsec_now(CLOCK_MONOTONIC);
+	if (recorder_complete(r, e) < 0 || data_flush(&r->out, e) < 0 ||
+		data_reread(&r->out, f, e) < 0)
+		return -e->no;
+	if (data_close(&r->out, e) < 0 || recorder_create_in_memory(r, e) < 0 ||
+		recorder_go_on(r, e) < 0) {
+		data_unload(f);
+		return -e->no;
+	}
+	return 0;
 }
 
 static int recorder_round(struct recorder *r, struct err *e)
@@ -453,6 +490,17 @@ int recorder_run(struct recorder *r, int signals, int wait, struct err *e)
 	}
 	progress_clear();
 	return rc;
+}
+
+int recorder_poll(struct recorder *r, struct err *e)
+{
+	struct epoll_event ready;
+	int rc = 0, none;
+
+	for (int i = 0; rc == 0 && i < RECORDER_EVENTS && epoll_wait(r->epoll, &ready, 1, 0) == 1;
+		i++)
+		rc = recorder_event(r, ready.data.ptr, &none, &none, e);
+	return rc == 0 && recorder_has_ended(r) ? RECORDER_ENDED : rc;
 }
 
 /* Stops all contexts. stop fails for a context whose thread has ended. */

@@ -39,11 +39,12 @@ struct recorder {
 	uint64_t duration_ns;  /* of sampling; 0: there is no limit */
 	struct pieces *pieces; /* NULL: the recording is one file */
 	bool no_names;         /* store addresses without names */
-	uint64_t begun_ns;     /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
-	uint64_t file_ns;      /* when that of the present file began */
-	uint64_t stopped_ns;   /* when it ended; 0: not yet */
-	uint64_t shown_ns;     /* when progress was last shown */
-	struct text head;      /* the records with which each piece begins */
+	bool in_memory;
+	uint64_t begun_ns;   /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
+	uint64_t file_ns;    /* when that of the present file began */
+	uint64_t stopped_ns; /* when it ended; 0: not yet */
+	uint64_t shown_ns;   /* when progress was last shown */
+	struct text head;    /* the records with which each piece begins */
 	int epoll;
 	int timer;
 	int alarm; /* a timer for the end of the delay, then for that of the duration */
@@ -58,7 +59,7 @@ enum recorder_end {
 };
 
 /* Begins the file @path, with the lines KEY VALUE of @info. recorder_start() renames an older file
- * to PATH.old. */
+ * to PATH.old. NULL: in memory, for recorder_cut(). */
 int recorder_open(struct recorder *r, const char *path, const struct sampling *sampling,
 	const char *info, struct err *e);
 /* Records the event @number of the sampling, each in turn. */
@@ -74,6 +75,10 @@ int recorder_start(struct recorder *r, struct err *e);
  * signal, or @wait becomes readable; -1: no such descriptor. Returns enum recorder_end, or -errno.
  */
 int recorder_run(struct recorder *r, int signals, int wait, struct err *e);
+/* Records what is there now, without waiting. Returns 0, RECORDER_ENDED, or -errno. */
+int recorder_poll(struct recorder *r, struct err *e);
+/* Gives what was recorded in memory since the last call, with its names, to the caller. */
+int recorder_cut(struct recorder *r, struct data_file *f, struct err *e);
 /* Stops, and records what is left. */
 int recorder_stop(struct recorder *r, struct err *e);
 /* Removes the contexts and closes the file, even after a failure. @ended: stores the names of the
