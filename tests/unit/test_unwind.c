@@ -90,7 +90,7 @@ static void find_maps(void)
 		o = image_find_object(&image, m.name, m.map.id, 0);
 		if (o->fd < 0)
 			o->fd = open(m.name, O_RDONLY | O_CLOEXEC);
-		maps[nmaps++] = (struct unwind_map){m.map.addr, m.map.len, m.map.pgoff, o->fd};
+		maps[nmaps++] = (struct unwind_map){m.map.addr, m.map.pgoff, o->fd};
 	}
 	free(m.line);
 }
@@ -309,7 +309,7 @@ TEST(entry)
 	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
 	for (unsigned i = 0; i < nmaps; i++) {
 		copied[i] = maps[i];
-		if ((uintptr_t)no_cfi - maps[i].addr < maps[i].len)
+		if (maps[i].addr == image_find(&image, 7, (uintptr_t)no_cfi)->addr)
 			copied[i].fd = fd;
 	}
 	out = unwind_in(copied, no_cfi);

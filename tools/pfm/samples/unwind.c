@@ -18,8 +18,8 @@
 #include "tools/pfm/samples/libdw.h"
 
 enum {
-	UNWIND_HEADERS = 64, /* program headers examined at most */
-	UNWIND_ENTRIES = 16,
+	UNWIND_HEADERS = 64,    /* program headers examined at most */
+	UNWIND_ENTRIES = 16,    /* files of a process whose entry is known */
 	UNWIND_ENTRY_SIZE = 64, /* bytes of code there that call the first function */
 	UNWIND_ABI_64 = 2,      /* PERF_SAMPLE_REGS_ABI_64 */
 	UNWIND_RETURN = 16,     /* DWARF's number of the return address, the last register */
@@ -35,15 +35,14 @@ struct unwinding {
 	const pfm_stack_smpl_user_t *user;
 	struct unwound *out;
 	uint64_t until; /* CPU time, ns */
-	/* The CFI of the last frame names a value beyond the piece of the stack, and one that is
-	 * 0, as the return address of some outermost functions is. */
-	bool beyond, zero;
+	bool beyond;    /* the CFI of the last frame needs a value beyond the piece of the stack */
+	bool zero;      /* it needs a value that is 0, as some outermost functions return to 0 */
 };
 
 struct unwind_process {
 	Dwfl *dwfl;
-	bool attached;
-	unsigned slow;
+	bool attached;      /* libdw can unwind it */
+	unsigned slow;      /* chains that took too long */
 	uint64_t outermost; /* an address in an outermost function; 0: none is known */
 	/* Where files begin to run. The code there may have no CFI, as in ld.so and musl. */
 	uint64_t entries[UNWIND_ENTRIES];

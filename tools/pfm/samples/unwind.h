@@ -36,7 +36,6 @@ struct unwound {
 /* An executable mapping of the file @fd, as in struct data_map. */
 struct unwind_map {
 	uint64_t addr;
-	uint64_t len;
 	uint64_t pgoff;
 	int fd;
 };

@@ -107,7 +107,7 @@ static void unwinder_set_process(struct unwinder_server *s, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct unwinder_map *m = &s->in.u.maps[i];
 
-		maps[i] = (struct unwind_map){m->addr, m->len, m->pgoff, s->files[m->object]};
+		maps[i] = (struct unwind_map){m->addr, m->pgoff, s->files[m->object]};
 	}
 	unwind_process_free(s->processes[s->in.number]);
 	s->processes[s->in.number] = unwind_process_new(maps, (unsigned)n);
