@@ -145,6 +145,9 @@ int command_parse_pmd(struct slice text, struct cmd_reg *r, struct err *e)
 		r->conf.long_reset = r->value;
 	if (pmd_has_period(&r->conf) && !(given & 1u << PMD_OPTION_SHORT))
 		r->conf.short_reset = r->value;
+	if (!pmd_has_period(&r->conf) &&
+		!(given & (1u << PMD_OPTION_LONG | 1u << PMD_OPTION_SHORT)))
+		r->conf.flags |= PMD_BARE;
 	return rc;
 }
 

@@ -76,8 +76,16 @@ int core_load_check(const struct context *ctx, const struct command *cmd, struct
 	return sets_check(ctx, cmd->tid != 0, e);
 }
 
+static void load_default_resets(struct context *ctx)
+{
+	for (unsigned i = 0; i < ctx->nsets; i++)
+		for (unsigned d = 0; d < ctx->pmu->npmds; d++)
+			conf_default_resets(ctx, &ctx->sets[i]->pmd[d]);
+}
+
 static void load_done(struct context *ctx, const struct command *cmd)
 {
+	load_default_resets(ctx);
 	sets_link(ctx);
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);

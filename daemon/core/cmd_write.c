@@ -247,6 +247,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 		return -e->no;
 	loss_end(ctx, &set->pmd[row]);
 	conf_write(ctx->pmu, r, run->begun, row, &set->pmd[row]);
+	conf_default_resets(ctx, &set->pmd[row]);
 	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);

@@ -136,6 +136,8 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 /* Sets the @parts of the configuration (enum pmd_part). */
 void conf_store(
 	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s);
+/* Sets the reset values of a PMD that was written without any, by the context's sampling format. */
+void conf_default_resets(const struct context *ctx, struct pmd_state *s);
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r);
 
 /* note.c */

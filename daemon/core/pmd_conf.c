@@ -73,7 +73,8 @@ void conf_store(
 	const struct pmu *pmu, const struct pmd_conf *c, unsigned parts, struct pmd_state *s)
 {
 	unsigned flags = (parts & PMD_NOTICE ? PMD_NOTIFY | PMD_RANDOM : 0) |
-			 (parts & PMD_EMULATION ? PMD_NO64 : 0);
+			 (parts & PMD_EMULATION ? PMD_NO64 : 0) |
+			 (parts & PMD_RESETS ? PMD_BARE : 0);
 
 	s->flags = (s->flags & ~flags) | (c->flags & flags);
 	if (parts & PMD_RESETS) {
@@ -101,6 +102,14 @@ void conf_write(const struct pmu *pmu, const struct cmd_reg *r, uint64_t now, un
 	s->read_at = now;
 	s->overflows = 0;
 	s->gaps = (struct gaps){0};
+}
+
+void conf_default_resets(const struct context *ctx, struct pmd_state *s)
+{
+	uint64_t written = s->n.last_reset;
+
+	if (s->flags & PMD_BARE)
+		s->long_reset = s->short_reset = ctx->smpl.fmt && written >> 63 ? written : 0;
 }
 
 void conf_fetch(const struct pmu *pmu, const struct evtset *set, unsigned d, struct cmd_reg *r)

@@ -121,6 +121,8 @@ enum pmd_flag {
 	PMD_NOTIFY = 1 << 0, /* its overflow is notified (PFM_REGFL_OVFL_NOTIFY) */
 	PMD_RANDOM = 1 << 1, /* its reset values are randomized (PFM_REGFL_RANDOM) */
 	PMD_NO64 = 1 << 2,   /* no 64-bit emulation: the hardware's width, no overflow */
+	/* Reset values were not written: with a sampling format, both are the PMD's own value. */
+	PMD_BARE = 1 << 3,
 };
 
 /* What happens when a PMD overflows (3.1.2, 3.1.3). All zero: it wraps around. */

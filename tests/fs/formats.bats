@@ -271,6 +271,45 @@ answered() {
 	rmdir "$C"
 }
 
+@test "a period alone is repeated, whether the format or the value is written first" {
+	serve --backend=sim
+	for order in "format regs" "regs format"; do
+		new "${order// /_}"
+		for file in $order; do
+			[ "$file" = regs ] || put ok "$C/format" default
+			[ "$file" = format ] || put ok "$C/regs" "pmc0 $USER\npmd0 -10000"
+		done
+		ctl "load cpu=1"
+		ctl start
+		[ "$(cat "$C/last_error")" = ok ]
+		advance 1000000
+		ctl stop
+		counts 0
+		is 200
+		put ok "$C/pmd/0" -20000
+		ctl start
+		advance 1000000
+		ctl stop
+		counts 0
+		is 300
+		# An explicit 0 is plain wrapping, as in a context without a format.
+		put ok "$C/pmd/0" "-10000 short=0"
+		ctl start
+		advance 1000000
+		ctl stop
+		counts 0
+		is 301
+		ctl unload
+	done
+	new plain
+	put ok "$C/regs" "pmc0 $USER\npmd0 -10000"
+	ctl "load cpu=1"
+	ctl start
+	advance 1000000
+	ctl stop
+	holds "$C/pmd/0" 1990000
+}
+
 @test "a full buffer, stop, start and restart: sampling goes on" {
 	serve --backend=sim
 	new a

@@ -387,7 +387,7 @@ TEST(pmd)
 		struct pmd_conf conf;
 		const char *printed;
 	} cases[] = {
-		{"5", 5, {0}, "5"},
+		{"5", 5, {.flags = PMD_BARE}, "5"},
 		{"-1 long=-100", UINT64_MAX, {.long_reset = -100ULL},
 			"18446744073709551615 long=18446744073709551516"},
 		{"0 short=0x10", 0, {.short_reset = 16}, "0 short=16"},
@@ -400,13 +400,15 @@ TEST(pmd)
 			"short=18446744073709551609 thresh=2"},
 		{"-7 thresh=2 short=0 long=1", -7ULL, {.long_reset = 1, .thresh = 2},
 			"18446744073709551609 long=1 short=0 thresh=2"},
-		{"0 mask=255", 0, {.mask = 255}, "0 mask=0xff"},
-		{"0 mask=-1", 0, {.mask = UINT64_MAX}, "0 mask=0xffffffffffffffff"},
-		{"0 seed=4294967295", 0, {.seed = UINT32_MAX}, "0 seed=4294967295"},
-		{"0 eventid=0xffffffffffffffff", 0, {.eventid = UINT64_MAX},
+		{"0 mask=255", 0, {.mask = 255, .flags = PMD_BARE}, "0 mask=0xff"},
+		{"0 mask=-1", 0, {.mask = UINT64_MAX, .flags = PMD_BARE},
+			"0 mask=0xffffffffffffffff"},
+		{"0 seed=4294967295", 0, {.seed = UINT32_MAX, .flags = PMD_BARE},
+			"0 seed=4294967295"},
+		{"0 eventid=0xffffffffffffffff", 0, {.eventid = UINT64_MAX, .flags = PMD_BARE},
 			"0 eventid=18446744073709551615"},
-		{"0 no64", 0, {.flags = PMD_NO64}, "0 no64"},
-		{"5 gaps=2 uncertain=7 no64", 5, {.flags = PMD_NO64}, "5 no64"},
+		{"0 no64", 0, {.flags = PMD_NO64 | PMD_BARE}, "0 no64"},
+		{"5 gaps=2 uncertain=7 no64", 5, {.flags = PMD_NO64 | PMD_BARE}, "5 no64"},
 		{"0\trandom  notify ", 0, {.flags = PMD_NOTIFY | PMD_RANDOM},
 			"0 long=0 short=0 notify random"},
 		{"-7 notify", -7ULL,
@@ -422,8 +424,10 @@ TEST(pmd)
 			"5 long=5 short=5 smpl=1"},
 		{"5 smpl=1 long=0 short=0", 5, {.smpl = regset("1")}, "5 long=0 short=0 smpl=1"},
 		{"0 smpl=0", 0, {.smpl = regset("0")}, "0 long=0 short=0 smpl=0"},
-		{"0 reset=319,0x10,17", 0, {.reset = regset("16,17,319")}, "0 reset=16-17,319"},
-		{"0 reset=3,1-2,2-2", 0, {.reset = regset("1,2,3")}, "0 reset=1-3"},
+		{"0 reset=319,0x10,17", 0, {.flags = PMD_BARE, .reset = regset("16,17,319")},
+			"0 reset=16-17,319"},
+		{"0 reset=3,1-2,2-2", 0, {.flags = PMD_BARE, .reset = regset("1,2,3")},
+			"0 reset=1-3"},
 		{"7 eventid=9 reset=7,5 smpl=0-2,16 no64 random notify seed=42 mask=0xff "
 		 "thresh=3 short=16 long=-2",
 			7, all,
@@ -538,7 +542,7 @@ static const struct cmd_reg vector[] = {
 	{false, 0, 3, 0x5300c0},
 	{true, 0, 3, (uint64_t)-100000,
 		{.long_reset = (uint64_t)-100000, .short_reset = 5, .flags = PMD_NOTIFY}},
-	{true, 65535, 3, 7},
+	{true, 65535, 3, 7, {.flags = PMD_BARE}},
 	{false, 16, 3, 0x333},
 };
 
