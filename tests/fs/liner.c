@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * liner: a program whose lines and instructions are known. Of the time of its function lines(), 60
- * % is in one line, 30 % in another, and 10 % in a third; of a line, nearly all is in an
- * instruction that interrupts do not end. It calls a function of a library, and ends when its
- * parent ends.
+ * liner: a program whose lines and instructions are known. Three lines of its function lines() take
+ * 60, 30 and 10 % of its time; of a line, nearly all is in an instruction that interrupts do not
+ * end. It calls two functions, and ends when its parent ends.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -24,12 +23,18 @@ static unsigned seed;
 		__asm__ volatile("rep lodsb" : "+S"(from), "+c"(rest) : : "rax", "memory");        \
 	} while (0)
 
+static void __attribute__((noinline)) called_by_a_name_that_is_longer_than_forty_bytes(void)
+{
+	__asm__ volatile("");
+}
+
 static void __attribute__((noinline)) lines(size_t unit)
 {
 	READ(6 * unit); /* 60 */
 	READ(3 * unit); /* 30 */
 	READ(unit);     /* 10 */
 	rand_r(&seed);
+	called_by_a_name_that_is_longer_than_forty_bytes();
 }
 
 int main(void)

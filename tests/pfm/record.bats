@@ -486,6 +486,7 @@ asm_is() {
 	grep -qE "^ +[0-9.]+% +$address \\+0x[0-9a-f]+ +rep lodsb" source
 	# Calls of libraries go through stubs.
 	grep -qE ' call[a-z]* +rand_r@plt$' source
+	grep -qE ' call[a-z]* +called_by_a_name_that_is_longer_than_f[.]{2}$' source
 	# Without lines, instructions alone
 	strip -g own
 	pfm record -o raw --no-symbols sh -c 'ulimit -S -t 1; exec ./own' || [ $? = 152 ]

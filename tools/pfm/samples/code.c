@@ -12,6 +12,7 @@
 #include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/indexed.h"
 #include "tools/pfm/text/names.h"
+#include "tools/pfm/text/utf8.h"
 
 char *code_name(const char *name, bool demangle_it)
 {
@@ -50,6 +51,8 @@ struct code_insn *code_find(const struct code *c, uint64_t address)
 
 #include "tools/pfm/samples/capstone.h"
 
+enum { CODE_NAME = 40 }; /* bytes of the name of a target */
+
 /* What is being disassembled. */
 struct code_reader {
 	struct code *code;
@@ -86,6 +89,8 @@ static char *code_target(const struct code_reader *r, const cs_insn *i)
 	name = target.name && !*end ? code_name(target.name, r->demangle) : NULL;
 	if (!name)
 		return NULL;
+	if (strlen(name) > CODE_NAME)
+		strcpy(name + utf8_cut(name, CODE_NAME - 2), "..");
 	if (asprintf(&text, target.offset ? "%.*s%s+0x%" PRIx64 : "%.*s%s", (int)(hex - i->op_str),
 		    i->op_str, name, target.offset) < 0)
 		return NULL;
