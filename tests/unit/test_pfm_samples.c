@@ -1865,6 +1865,19 @@ TEST(protobuf)
 		25);
 }
 
+TEST(page_tells_losses)
+{
+	begin();
+	sample(2, 10, 0x1234, 3);
+	lost(DATA_LOST_OVERFLOWS, "a buffer was full");
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(html_write, out, sizeof(out));
+	assert_contains(
+		out, "\"lost: 1 overflows have no sample: a buffer was full\"],\n\"lacks\":true,");
+	recording_close(&r);
+}
+
 /* Of 16 frames, each of @different functions, and with another weight. */
 static void random_stacks(unsigned n, unsigned different)
 {

@@ -465,7 +465,7 @@ static int html_write_head(struct html *h)
 		text_printf(&h->json, line.p == lines ? "" : ",");
 		html_string(&h->json, line.n > 2 ? line.p + 2 : "");
 	}
-	text_printf(&h->json, "],\n\"event\":");
+	text_printf(&h->json, "],\n\"lacks\":%s,\n\"event\":", h->r->notes.n ? "true" : "false");
 	html_string(&h->json, recording_event(h->r));
 	text_printf(&h->json,
 		",\n\"unit\":\"%s\",\"period\":%" PRIu64 ",\"time\":%d,\"weight\":%" PRIu64

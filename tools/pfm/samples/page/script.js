@@ -400,7 +400,7 @@ function drawSource(name) {
 	const files = data.sources.filter(source => source[0] === wanted);
 	const none = !name ? 'No function has source lines that can be read here. Compile with -g to see them.' :
 		'The source of this function is not in the page.';
-	byId('source').replaceChildren(element('h2', {}, wanted || 'Source'),
+	byId('source').replaceChildren(element('h2', {title: wanted}, wanted || 'Source'),
 		...files.length ? files.flatMap(drawFile) : [element('p', {className: 'note'}, none)]);
 }
 
@@ -452,6 +452,7 @@ byId('title').textContent = (data.head.find(line => line.startsWith('command: ')
 byId('summary').textContent = data.event + ': ' + amount(data.weight) + ' in ' + data.samples + ' samples, ' +
 	seconds(data.span) + (data.shortened ? '. Rare call chains are shortened: ' + percent(data.shortened, data.weight) : '');
 byId('head').textContent = data.head.join('\n');
+byId('about').open = data.lacks; // says what is missing
 readNames();
 readNodes();
 makeLanes();
