@@ -396,12 +396,9 @@ def percent(part, total):
     return "%.2f%%" % (100 * Fraction(part, total))
 
 
-def report():
-    """Shares of functions, and of calls with what they call, of a recording that is written here."""
-    path = os.path.join(FOLDER, "recording")
-    # The function, its callers, and the number of overflows
-    stacks = [((0x111,), 7), ((0x222, 0x111), 11), ((0x333, 0x222, 0x111), 13), ((0x333,), 1), ((0x222,), 2)]
-    total = sum(n for _, n in stacks)
+def recording(name, stacks):
+    """A recording of a sample for each stack, which is a function with its callers and a weight."""
+    path = os.path.join(FOLDER, name)
     data = b"PFMDATA\n" + struct.pack("=II", 1, 0x01020304) + record(1, b"pmu sim\n\0")
     data += record(2, struct.pack("=QQ", 1000, 1) + b"event\0")
     data += record(4, struct.pack("=QQQQIB20s", 1, 0x1000, 0x1000, 0, 10, 0, b"") + b"/none\0")
@@ -412,6 +409,15 @@ def report():
                        struct.pack("=%dQ" % (len(ips) + 1), 2**64 - 512, *ips))
     with open(path, "wb") as f:
         f.write(data + record(7, struct.pack("=Q", 99)))
+    return path
+
+
+def report():
+    """Shares of functions, and of calls with what they call, of a recording that is written here."""
+    # The function, its callers, and the number of overflows
+    stacks = [((0x111,), 7), ((0x222, 0x111), 11), ((0x333, 0x222, 0x111), 13), ((0x333,), 1), ((0x222,), 2)]
+    total = sum(n for _, n in stacks)
+    path = recording("recording", stacks)
     shown = {}
     for option in "--sort=function", "--tree", "--folded":
         shown[option] = subprocess.run(["pfm", "report", path, option], check=True, stdout=subprocess.PIPE,
@@ -437,6 +443,53 @@ def report():
          {";".join(hex(f) for f in frames[::-1]): n for frames, n in stacks}, "report --folded")
 
 
+def diff():
+    """Shares of two recordings that are written here, their changes, and what is chance in them."""
+    before = [((0x111,), w) for w in (7, 1, 4)] + [((0x222, 0x111), w) for w in (11, 2)] + [((0x333,), 5)]
+    after = [((0x111,), 3)] + [((0x222,), w) for w in (40, 1, 1)] + [((0x444,), 9)]
+    paths = recording("before", before), recording("after", after)
+    table, folded = (subprocess.run(["pfm", "diff", *paths, *options], check=True, stdout=subprocess.PIPE, text=True).stdout
+                     for options in ([], ["--folded"]))
+    wanted = {}
+    for function in {frames[0] for frames, _ in before + after}:
+        shares, variance = [], Fraction()
+        for stacks in before, after:
+            total = sum(w for _, w in stacks)
+            share = Fraction(sum(w for frames, w in stacks if frames[0] == function), total)
+            # Of each sample: how far the share would be off without it
+            off = sum(((frames[0] == function) - share)**2 * Fraction(w, total)**2 for frames, w in stacks)
+            shares.append(100 * share)
+            variance += max(off, Fraction(1, len(stacks)**2))
+        change, noise = shares[1] - shares[0], 200 * math.sqrt(variance)
+        wanted[hex(function)] = ("%.2f%%" % shares[0], "%.2f%%" % shares[1],
+                                 "%+.2f%s" % (change, "*" if abs(change) > noise else ""), "%.2f" % noise)
+    lines = [line.split() for line in table.splitlines() if not line.startswith("#")]
+    same({line[-1]: tuple(line[:4]) for line in lines}, wanted, "diff")
+    changes = [abs(float(line[2].rstrip("*"))) for line in lines]
+    same(changes, sorted(changes, reverse=True), "diff: order")
+    scale = Fraction(sum(w for _, w in after), sum(w for _, w in before))
+    own = {}
+    for which, stacks in enumerate((before, after)):
+        for frames, w in stacks:
+            own.setdefault(";".join(hex(f) for f in frames[::-1]), [0, 0])[which] += w
+    got = {line.rsplit(" ", 2)[0].split(";", 1)[1]: [int(n) for n in line.split()[-2:]] for line in folded.splitlines()}
+    same(got, {k: [round(scale * a), b] for k, (a, b) in own.items()}, "diff --folded")
+
+
+def samples():
+    """Overflows are the periods that were counted. A sample stands for those that one poll has found."""
+    advance, path = 3 * 10**6, os.path.join(FOLDER, "counted")
+    done = subprocess.run(["pfm", "record", "-o", path, "-C", "1", "-e", "instructions:u", "-c", "700", "sh", "-c",
+                           "echo %d >%s/sim/advance" % (advance, MNT)], check=True, stderr=subprocess.PIPE, text=True)
+    said = re.search(r"pfm record: ([\d,]+) samples in ", done.stderr).group(1)
+    shown = subprocess.run(["pfm", "report", path, "--sort=cpu"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    wanted = 2 * advance // 700
+    same(re.search(r"^# (\d+) overflows in (\d+) samples$", shown, re.M).groups(), (str(wanted), said.replace(",", "")),
+         "record: samples")
+    same([line.split()[:2] for line in shown.splitlines() if not line.startswith("#")], [["100.00%", str(wanted)]],
+         "record: shares")
+
+
 for case in (counts, places, sets, groups, groups_of_runs, runs, comparison, background, intervals, each_interval, late, tops,
-             report):
+             report, diff, samples):
     case()
