@@ -1000,3 +1000,12 @@ private_daemon() {
 	pfm=$(cat "$BATS_TEST_TMPDIR/pid") && pgrep -P "$pfm" -x napper >/dev/null &&
 		daemon=$(pgrep -P "$pfm" -x perfmonfs)
 }
+
+@test "a file of the tree is read by one request" {
+	command -v strace >/dev/null || skip "needs strace"
+	serve --backend=sim
+	ASAN_OPTIONS=detect_leaks=0 strace -y -e trace=read -o "$BATS_TEST_TMPDIR/reads" \
+		pfm stat --mount="$MNT" -C 1 -e cycles:u true
+	grep -q "<$MNT/.*/total>.* = [0-9]" "$BATS_TEST_TMPDIR/reads"
+	! grep -E "<$MNT/.* = 0$" "$BATS_TEST_TMPDIR/reads"
+}

@@ -86,17 +86,18 @@ int file_read(int dir, const char *path, struct text *t, struct err *e)
 {
 	CLEANUP_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	char piece[FILE_PIECE];
-	ssize_t n = fd < 0 ? -1 : 1;
+	ssize_t n = fd < 0 ? -1 : FILE_PIECE;
 	size_t from = t->n;
 
-	while (n > 0 && t->n - from < FILE_MAX) {
+	/* A short read is the last one: that saves the request for the end of the file. */
+	while (n == FILE_PIECE && t->n - from < FILE_MAX) {
 		n = read(fd, piece, sizeof(piece));
 		if (n > 0)
 			text_append(t, piece, (size_t)n);
 	}
 	if (n < 0)
 		return file_sentence(dir, path, errno, e);
-	if (n > 0)
+	if (n == FILE_PIECE)
 		return err_set(e, EFBIG, "%s: more than %d bytes", path, FILE_MAX);
 	file_clean(t, from);
 	return text_ok(t) ? 0 : err_set(e, ENOMEM, "no memory for %s", path);
