@@ -245,8 +245,9 @@ functions_of() {
 
 @test "perf: functions of what ends, and of what cannot be sampled" {
 	serve --backend=perf
-	perl -e 'select(undef, undef, undef, 1)' 3>&- &
-	run -0 bounded pfm top -f -I 100 -b -p $!
+	perl -e '1 while (times)[0] < 0.5' 3>&- &
+	run -0 bounded pfm top -f -I 100000 -b -p $!
+	grep -q '% .*perl' <<<"$output"
 	run -125 bounded pfm top -f -p $!
 	for words in "-f -g default" "-f -s id" "-f -B process" "-f -B context" "-F 10" "-f -F 1000001" "-f -F 0" \
 		"-f -e page-faults,cpu-clock" "-f -e nothing"; do

@@ -167,7 +167,9 @@ static int top_want_functions(struct top_run *r, struct err *e)
 	struct slice rest = slice_of(r->wanted.events ? r->wanted.events : ""), name;
 
 	if (!r->by_function)
-		return r->hz ? err_set(e, EINVAL, "-F is for samples: give -f, too, or use pfm record") : 0;
+		return r->hz ? err_set(e, EINVAL,
+				       "-F is for samples: give -f, too, or use pfm record")
+			     : 0;
 	if (r->wanted.group || r->sort || r->by_context || r->top.by_process)
 		return err_set(e, EINVAL, "-f shows functions: leave out -g, -s and -B");
 	name = event_terms_cut(&rest);
@@ -479,7 +481,7 @@ static enum screen_event top_wait_event(
 		event = screen_wait(screen, &r->signals, next, key);
 		if (event == SCREEN_TIME)
 			*rc = functions_poll(&r->functions, e);
-	} while (event == SCREEN_TIME && *rc == 0 && next < until_ns);
+	} while (event == SCREEN_TIME && *rc == 0 && !r->functions.ended && next < until_ns);
 	return event;
 }
 

@@ -80,7 +80,8 @@ int functions_poll(struct functions *f, struct err *e)
 {
 	int rc = recorder_poll(&f->recorder, e);
 
-	return rc == RECORDER_ENDED ? -ESRCH : rc;
+	f->ended = rc == RECORDER_ENDED;
+	return f->ended ? 0 : rc;
 }
 
 /* Finds the lines of the text: comments, the last of which is the title, then rows. */
@@ -129,7 +130,9 @@ int functions_read(struct functions *f, struct err *e)
 		recording_take(&f->recording, records, RECORDING_DEFAULT, e) < 0)
 		return -e->no;
 	f->taken = true;
-	return functions_make_table(f, e);
+	if (functions_make_table(f, e) < 0)
+		return -e->no;
+	return f->ended ? -ESRCH : 0;
 }
 
 int functions_choose_next(struct functions *f, struct err *e)

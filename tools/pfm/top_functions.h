@@ -20,6 +20,7 @@ struct functions {
 	struct recording recording; /* of the last table */
 	bool begun;                 /* @recorder is open */
 	bool taken;                 /* @recording is */
+	bool ended;                 /* all that is sampled has ended */
 	unsigned by;                /* what has a row */
 	char *text;                 /* the title, then the rows, a line each */
 	size_t size;
@@ -32,9 +33,10 @@ struct functions {
 int functions_begin(struct functions *f, const struct tree *t, struct err *e);
 void functions_end(struct functions *f);
 
-/* Call it each FUNCTIONS_POLL_NS. -ESRCH: all that is sampled has ended. */
+/* Call it each FUNCTIONS_POLL_NS. */
 int functions_poll(struct functions *f, struct err *e);
-/* Makes the table of the time since the last one. */
+/* Makes the table of the time since the last one. -ESRCH without a sentence: it is the last one, as
+ * all that is sampled has ended. */
 int functions_read(struct functions *f, struct err *e);
 /* Makes the next of the tables that differ in what has a row. */
 int functions_choose_next(struct functions *f, struct err *e);
