@@ -76,6 +76,31 @@ pfm_records() {
 	pfm_share c "$3" "$4" 10
 }
 
+# A part of a run, in pieces that each have the burner's shares, and its functions as a live table. Names are
+# searched beside the recording: a guest may take long for that.
+pfm_records_pieces() {
+	rm -f /tmp/piece.*
+	"$here/pfm" record -o /tmp/piece --delay=500ms --duration=12s --rotate=2s,2 -e instructions:u -c 200000 \
+		"$here/burner" 1 shares >/dev/null 2>/tmp/said &
+	recording=$!
+	for i in $(seq 120); do
+		grep -q 'goes on$' /tmp/said || sleep 1
+	done
+	like "pieces" "$(cat /tmp/said)" "newest in /tmp/piece*goes on"
+	is "pieces that are kept" "$(find /tmp/piece.* | wc -l)" 2
+	for piece in /tmp/piece.*; do
+		mv "$piece" /tmp/recorded
+		# shellcheck disable=SC2046
+		set -- $(pfm_shares)
+		between "samples of a piece" "$4" 1 1000000
+		[ "$4" = 0 ] || pfm_share a "$1" "$4" 60
+	done
+	check "pfm top -f" "$here/pfm" top -f -b -n 2 -I 2000 -C 1 -e instructions:u
+	like "the functions of a CPU" "$(cat /tmp/out)" "% * burner * a"
+	kill $recording
+	wait $recording
+}
+
 # Callers of code without frame pointers, at the interrupts of a hardware event
 pfm_unwinds() {
 	check "pfm record --call-graph=dwarf" "$here/pfm" record -o /tmp/recorded --call-graph=dwarf -e instructions:u \
@@ -120,6 +145,7 @@ pfm() { # PMU SELECTOR
 	# Elsewhere, the scenario "sampled" has the CPU's samples.
 	[ "$1" != intel_arch_v4 ] || pfm_records "a CPU" -C 1
 	pfm_records "a thread"
+	[ "$1" != intel_arch_v4 ] || pfm_records_pieces
 	is "no context is left" "$(ls $mnt/ctx)" ""
 	is "registers are as before" "$(both_cpus)" "$before"
 	pfm_names_others "$2"
