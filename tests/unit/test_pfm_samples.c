@@ -1521,7 +1521,7 @@ TEST(function_names)
 
 /* A process that has ended may have had another file at that path, in a mount namespace of its own.
  * A build ID would show it. */
-enum { ENDED = UINT32_MAX }; /* a process */
+#define ENDED UINT32_MAX /* a process */
 
 TEST(ended_process)
 {
