@@ -283,6 +283,45 @@ TEST(other_process)
 	assert_int_equal(open_files(), files);
 }
 
+static void read_line(const char *path, const char *key, char text[128])
+{
+	CLEANUP_FCLOSE FILE *f = fopen(path, "re");
+
+	assert_non_null(f);
+	while (fgets(text, 128, f) && strncmp(text, key, strlen(key)) != 0)
+		;
+}
+
+/* The line @key of /proc/PID/status of this program's only child. */
+static const char *child_status(const char *key)
+{
+	static char text[128];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	read_line(path, "", text);
+	snprintf(path, sizeof(path), "/proc/%d/status", atoi(text));
+	read_line(path, key, text);
+	return text;
+}
+
+/* Hostile files are read without root's rights. */
+TEST(without_rights)
+{
+	struct unwinder *u = NULL;
+
+	need_libdw();
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	assert_string_equal(child_status("Uid:"), "Uid:\t65534\t65534\t65534\t65534\n");
+	assert_string_equal(child_status("Gid:"), "Gid:\t65534\t65534\t65534\t65534\n");
+	assert_string_equal(child_status("CapPrm:"), "CapPrm:\t0000000000000000\n");
+	assert_string_equal(child_status("NoNewPrivs:"), "NoNewPrivs:\t1\n");
+	unwinder_free(u);
+}
+
 /* Copies this program. */
 static int copy_program(void)
 {

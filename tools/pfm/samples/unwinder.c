@@ -2,9 +2,11 @@
 #include "tools/pfm/samples/unwinder.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -21,6 +23,7 @@ enum {
 	UNWINDER_WAIT = 5,  /* seconds for a chain at most */
 	UNWINDER_LIVES = 8, /* how often it is started again */
 	UNWINDER_FD = 3,
+	UNWINDER_NOBODY = 65534, /* a user and a group without files */
 };
 
 /* --- Messages, which a socket keeps apart */
@@ -147,26 +150,43 @@ static void unwinder_serve(struct unwinder_server *s)
 		}
 }
 
+/* Gives up root's rights for good: a hostile file that takes over this process finds nothing but
+ * the descriptors of files that pfm has sent. */
+static bool unwinder_drop_rights(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return false;
+	return geteuid() != 0 ||
+	       (setgroups(0, NULL) == 0 &&
+		       setresgid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0 &&
+		       setresuid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0);
+}
+
 /* Bounds what a damaged file can take. */
-static void unwinder_limit(void)
+static void unwinder_limit(pid_t parent)
 {
 	static const int deadly[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 
+	/* The kernel forgets the signal for the parent's end when the user changes. */
+	if (!unwinder_drop_rights())
+		_exit(1);
 	bounded_begin();
+	if (getppid() != parent)
+		_exit(1);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
 		signal(deadly[i], SIG_DFL);
 }
 
 /* The contexts of the recording are not to stay open here. */
-static void unwinder_begin(int fd)
+static void unwinder_begin(int fd, pid_t parent)
 {
 	struct unwinder_server *s = calloc(1, sizeof(*s));
 
 	if (fd != UNWINDER_FD && dup2(fd, UNWINDER_FD) < 0)
 		_exit(1);
 	close_range(UNWINDER_FD + 1, ~0U, 0);
-	unwinder_limit();
+	unwinder_limit(parent);
 	for (unsigned i = 0; s && i < UNWINDER_OBJECTS; i++)
 		s->files[i] = -1;
 	if (s)
@@ -200,6 +220,7 @@ struct unwinder {
 static int unwinder_start(struct unwinder *u, struct err *e)
 {
 	const struct timeval wait = {.tv_sec = UNWINDER_WAIT};
+	const pid_t own = getpid();
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
@@ -208,7 +229,7 @@ static int unwinder_start(struct unwinder *u, struct err *e)
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	u->pid = fork();
 	if (u->pid == 0)
-		unwinder_begin(fds[1]);
+		unwinder_begin(fds[1], own);
 	close(fds[1]);
 	u->fd = fds[0];
 	if (u->pid > 0)
