@@ -356,33 +356,107 @@ TEST(entry)
 	assert_int_equal(out.end, UNWIND_WHOLE);
 }
 
-/* A file that becomes shorter while it is mapped ends the process that reads it. Chains of other
- * programs are still found. */
-TEST(truncated_file)
+/* Maps a copy of this program's file in process @pid, too. */
+static struct object *map_copy(uint32_t pid)
 {
-	pfm_stack_smpl_user_t before = stored.user;
-	const struct image_map *m;
-	struct data_map copy = {.pid = 9};
-	struct unwinder *u = NULL;
+	const struct image_map *m = image_find(&image, 7, (uintptr_t)endless_cfi);
+	struct data_map copy = {.pid = pid};
 	struct object *o;
 
-	need_libdw();
-	m = image_find(&image, 7, (uintptr_t)endless_cfi);
 	assert_non_null(m);
 	copy.addr = m->addr;
 	copy.len = m->len;
 	copy.pgoff = m->pgoff;
+	copy.id[0] = (uint8_t)pid;
 	assert_int_equal(image_add(&image, &copy, "/copy"), 0);
 	o = image_find_object(&image, "/copy", copy.id, 0);
-	o->fd = copy_program();
-	assert_int_equal(unwinder_new(&u, &why), 0);
+	if (o->fd < 0)
+		o->fd = copy_program();
+	return o;
+}
+
+static void store_endless(void)
+{
 	stored.user.regs[PFM_STACK_IP] = stored.user.regs[PFM_STACK_BX] =
 		(uintptr_t)endless_cfi + 1;
+}
+
+/* A file that becomes shorter while it is mapped ends the process that reads it. Chains of other
+ * programs are still found, however often that happens. */
+TEST(truncated_file)
+{
+	pfm_stack_smpl_user_t before = stored.user;
+	struct unwinder *u = NULL;
+	struct object *o;
+
+	need_libdw();
+	o = map_copy(9);
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	store_endless();
 	assert_int_equal(unwind_there(u, 9).end, UNWIND_DEEP);
 	assert_int_equal(ftruncate(o->fd, 4096), 0);
-	assert_int_equal(unwind_there(u, 9).end, UNWIND_BROKEN);
+	assert_int_equal(unwinder_refused(u), 0);
+	for (unsigned i = 0; i < 2 * UNWINDER_PENDING; i++)
+		assert_int_equal(unwind_there(u, 9).end, UNWIND_BROKEN);
+	assert_int_equal(unwinder_refused(u), 9);
+	/* Another process may have that number later. */
+	assert_int_equal(image_exit(&image, 9), 0);
+	image_live(&image, 9, 9);
+	(void)map_copy(9);
 	assert_int_equal(unwind_there(u, 9).end, UNWIND_CODE);
 	stored.user = before;
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	unwinder_renew(u);
+	assert_int_equal(unwinder_refused(u), 0);
+	unwinder_free(u);
+}
+
+/* Chains that are found before the process ends count, and the process whose stack ended it is
+ * refused, not that of the oldest stack. */
+TEST(truncated_file_between_others)
+{
+	pfm_stack_smpl_user_t before = stored.user;
+	struct unwinder *u = NULL;
+	struct unwound out;
+	struct object *o;
+
+	need_libdw();
+	o = map_copy(10);
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	store_endless();
+	assert_int_equal(unwind_there(u, 10).end, UNWIND_DEEP);
+	assert_int_equal(ftruncate(o->fd, 4096), 0);
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++) {
+		stored.user = before;
+		if (i == 1)
+			store_endless();
+		unwinder_submit(u, &image, i == 1 ? 10 : 7, &stored.user);
+	}
+	stored.user = before;
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++)
+		unwinder_wait(u, &out);
+	assert_int_equal(unwinder_refused(u), 10);
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	unwinder_free(u);
+}
+
+/* The process that unwinds may end at any time: more often than it is started again. */
+TEST(new_file_of_the_recording)
+{
+	struct unwinder *u = NULL;
+
+	need_libdw();
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++) {
+		pid_t pid = atoi(child_status("Pid:") + strlen("Pid:"));
+
+		(void)map_copy(20 + i);
+		assert_int_equal(kill(pid, SIGKILL), 0);
+		while (child_status("State:")[strlen("State:\t")] != 'Z')
+			;
+		assert_int_equal(unwind_there(u, 20 + i).end, UNWIND_BROKEN);
+		unwinder_renew(u);
+	}
 	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
 	unwinder_free(u);
 }

@@ -92,13 +92,17 @@ int chains_flush(struct chains *c, struct err *e)
 
 int chains_end(struct chains *c, struct err *e)
 {
-	char info[256];
+	char info[320];
+	int n;
 
-	snprintf(info, sizeof(info),
+	n = snprintf(info, sizeof(info),
 		"chains_whole %" PRIu64 "\nchains_cut_stack %" PRIu64 "\nchains_cut_code %" PRIu64
 		"\nchains_cut_deep %" PRIu64 "\nchains_cut_broken %" PRIu64 "\n",
 		c->ends[UNWIND_WHOLE], c->ends[UNWIND_STACK], c->ends[UNWIND_CODE],
 		c->ends[UNWIND_DEEP], c->ends[UNWIND_BROKEN]);
+	if (unwinder_refused(c->unwinder))
+		snprintf(info + n, sizeof(info) - (size_t)n, "chains_refused %u\n",
+			unwinder_refused(c->unwinder));
 	return data_put(c->to, DATA_INFO, NULL, 0, info, e);
 }
 

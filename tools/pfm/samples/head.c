@@ -93,6 +93,11 @@ static void head_write_chains(const struct recording *r, FILE *out)
 	head_write_cut(r, "chains_cut_deep", "they have more functions than are recorded", out);
 	head_write_cut(
 		r, "chains_cut_broken", "a file is damaged, or unwinding took too long", out);
+	if (head_number(r, "chains_refused"))
+		fprintf(out,
+			"# call chains: those of process %" PRIu64
+			" broke the unwinding and were left out: record other processes alone\n",
+			head_number(r, "chains_refused"));
 }
 
 const char *report_unit(const struct recording *r)

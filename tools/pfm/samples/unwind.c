@@ -26,7 +26,6 @@ enum {
 	UNWIND_REGS,
 	UNWIND_CHAIN_NS = 50000000, /* of CPU time for a chain at most */
 	UNWIND_CHECK = 8,           /* frames from one look at the clock to the next */
-	UNWIND_SLOW_MAX = 32,       /* chains of a process that may take so long */
 	UNWIND_TID = 1,             /* the one thread that libdw sees */
 };
 
@@ -42,7 +41,6 @@ struct unwinding {
 struct unwind_process {
 	Dwfl *dwfl;
 	bool attached;      /* libdw can unwind it */
-	unsigned slow;      /* chains that took too long */
 	uint64_t outermost; /* an address in an outermost function; 0: none is known */
 	/* Where files begin to run. The code there may have no CFI, as in ld.so and musl. */
 	uint64_t entries[UNWIND_ENTRIES];
@@ -269,15 +267,12 @@ static enum unwind_end unwind_find_end(struct unwind_process *p)
 void unwind(struct unwind_process *p, const pfm_stack_smpl_user_t *user, struct unwound *out)
 {
 	*out = (struct unwound){.end = UNWIND_CODE};
-	if (p->slow > UNWIND_SLOW_MAX)
-		out->end = UNWIND_BROKEN;
-	if (user->abi == UNWIND_ABI_64 && p->attached && p->slow <= UNWIND_SLOW_MAX) {
+	if (user->abi == UNWIND_ABI_64 && p->attached) {
 		p->now = (struct unwinding){
 			.user = user, .out = out, .until = unwind_cpu_time() + UNWIND_CHAIN_NS};
 		(void)libdw.dwfl_getthread_frames(p->dwfl, UNWIND_TID, unwind_frame, p);
 		if (out->n && out->end == UNWIND_CODE)
 			out->end = unwind_find_end(p);
-		p->slow += out->end == UNWIND_BROKEN;
 	}
 	if (!out->n)
 		out->frames[out->n++] = user->regs[PFM_STACK_IP];

@@ -21,7 +21,8 @@ enum {
 	UNWINDER_MAPS = 512, /* of a process */
 	UNWINDER_OBJECTS = 16384,
 	UNWINDER_WAIT = 5,  /* seconds for a chain at most */
-	UNWINDER_LIVES = 8, /* how often it is started again */
+	UNWINDER_LIVES = 8, /* how often it is started again in a file of a recording */
+	UNWINDER_SLOW = 32, /* chains of a process that may take too long */
 	UNWINDER_FD = 3,
 	UNWINDER_NOBODY = 65534, /* a user and a group without files */
 };
@@ -204,16 +205,32 @@ struct unwinder_slot {
 	uint64_t used; /* when it was last used, in stacks */
 };
 
+/* A process some of whose chains were broken. */
+struct unwinder_suspect {
+	struct hash_node node; /* in unwinder.suspects, by pid */
+	unsigned life;         /* processes that had this pid before */
+	unsigned slow;         /* chains that took too long */
+	bool refused;          /* no stack of it is unwound any more */
+};
+
+struct unwinder_pending {
+	uint64_t ip;
+	uint32_t space; /* the process whose mappings it is unwound by */
+	unsigned life;
+	bool sent; /* its chain comes */
+};
+
 struct unwinder {
 	pid_t pid; /* 0: it has ended, and is not started again */
 	int fd;
 	unsigned lives;
 	struct unwinder_slot slots[UNWINDER_SLOTS];
 	bool sent[UNWINDER_OBJECTS];
+	struct unwinder_pending pending[UNWINDER_PENDING];
 	uint64_t stacks;
 	uint64_t chains;
-	uint64_t lost;                  /* chains up to this one do not come */
-	uint64_t ips[UNWINDER_PENDING]; /* of pending stacks */
+	struct hash suspects;
+	uint32_t refused; /* the process that was refused last; 0: none was */
 	struct unwinder_map maps[UNWINDER_MAPS];
 };
 
@@ -251,23 +268,91 @@ static void unwinder_stop(struct unwinder *u)
 	u->pid = 0;
 }
 
-void unwinder_renew(struct unwinder *u)
+static void unwinder_forget_files(struct unwinder *u)
 {
 	memset(u->slots, 0, sizeof(u->slots));
 	memset(u->sent, 0, sizeof(u->sent));
 }
 
-/* Starts the process again, which has ended or takes too long. Pending stacks have no chains.
- */
-static void unwinder_failed(struct unwinder *u)
+static struct unwinder_suspect *unwinder_suspect_of(struct hash_node *node)
 {
-	struct err ignored;
+	return container_of(node, struct unwinder_suspect, node);
+}
 
+/* Lives of pids are counted from 0 again. */
+void unwinder_renew(struct unwinder *u)
+{
+	unwinder_forget_files(u);
+	for (size_t i = 0; i < u->suspects.nbuckets; i++)
+		for (struct hash_node *n = u->suspects.bucket[i]; n; n = n->next)
+			unwinder_suspect_of(n)->life = 0;
+	u->lives = UNWINDER_LIVES;
+	u->refused = 0;
+	if (!u->pid)
+		(void)unwinder_start(u, &(struct err){0});
+}
+
+/* Counts a broken chain against a process. */
+static struct unwinder_suspect *unwinder_suspect(
+	struct unwinder *u, const struct unwinder_pending *of)
+{
+	struct hash_node *node = hash_find(&u->suspects, of->space);
+	struct unwinder_suspect *s = node ? unwinder_suspect_of(node) : calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	if (!node)
+		hash_add(&u->suspects, &s->node, of->space);
+	if (s->life < of->life)
+		*s = (struct unwinder_suspect){.node = s->node, .life = of->life};
+	s->slow++;
+	return s;
+}
+
+static void unwinder_refuse(struct unwinder *u, const struct unwinder_pending *of)
+{
+	struct unwinder_suspect *s = unwinder_suspect(u, of);
+
+	if (s)
+		s->refused = true;
+	u->refused = of->space;
+}
+
+static bool unwinder_refuses(const struct unwinder *u, const struct unwinder_pending *of)
+{
+	struct hash_node *node = hash_find(&u->suspects, of->space);
+	const struct unwinder_suspect *s = node ? unwinder_suspect_of(node) : NULL;
+
+	return s && of->life <= s->life && (s->refused || s->slow > UNWINDER_SLOW);
+}
+
+/* Receives a chain. The socket reports once that the process has ended with stacks unread; chains
+ * before that are still there. */
+static bool unwinder_receive_chain(struct unwinder *u, struct unwound *out, int flags)
+{
+	ssize_t n;
+
+	do
+		n = recv(u->fd, out, sizeof(*out), flags);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+	return n == sizeof(*out) && out->end < UNWIND_ENDS && out->n <= UNWIND_FRAMES;
+}
+
+/* Refuses the process whose stack is unwound when the other process ends or takes too long: the
+ * stack is that of the next chain after @chain. Starts the other process again; pending stacks have
+ * no chains. */
+static void unwinder_failed(struct unwinder *u, uint64_t chain)
+{
+	while (chain < u->stacks && !u->pending[chain % UNWINDER_PENDING].sent)
+		chain++;
+	if (chain < u->stacks)
+		unwinder_refuse(u, &u->pending[chain % UNWINDER_PENDING]);
+	for (unsigned i = 0; i < UNWINDER_PENDING; i++)
+		u->pending[i].sent = false;
 	unwinder_stop(u);
-	u->lost = u->stacks;
-	unwinder_renew(u);
+	unwinder_forget_files(u);
 	if (u->lives && u->lives--)
-		(void)unwinder_start(u, &ignored);
+		(void)unwinder_start(u, &(struct err){0});
 }
 
 int unwinder_new(struct unwinder **out, struct err *e)
@@ -278,7 +363,9 @@ int unwinder_new(struct unwinder **out, struct err *e)
 		return e->no ? -e->no : err_set(e, ENOMEM, "no memory to unwind stacks");
 	u->fd = -1;
 	u->lives = UNWINDER_LIVES;
-	if (unwinder_start(u, e) == 0) {
+	if (hash_init(&u->suspects) < 0)
+		(void)err_set(e, ENOMEM, "no memory to unwind stacks");
+	else if (unwinder_start(u, e) == 0) {
 		*out = u;
 		return 0;
 	}
@@ -288,8 +375,15 @@ int unwinder_new(struct unwinder **out, struct err *e)
 
 void unwinder_free(struct unwinder *u)
 {
-	if (u)
-		unwinder_stop(u);
+	if (!u)
+		return;
+	unwinder_stop(u);
+	for (size_t i = 0; i < u->suspects.nbuckets; i++)
+		for (struct hash_node *n = u->suspects.bucket[i], *next; n; n = next) {
+			next = n->next;
+			free(unwinder_suspect_of(n));
+		}
+	hash_free(&u->suspects);
 	free(u);
 }
 
@@ -400,32 +494,49 @@ static uint32_t unwinder_space(const struct image *im, uint32_t pid, uint64_t ip
 	return image_find_forked(im, pid, ip, &from) ? from : pid;
 }
 
+/* The process that cannot be sent a stack may have found chains that are not taken yet. */
+static void unwinder_cannot_send(struct unwinder *u)
+{
+	struct unwound ignored;
+	uint64_t chain = u->chains;
+
+	for (; chain < u->stacks; chain++)
+		if (u->pending[chain % UNWINDER_PENDING].sent &&
+			!unwinder_receive_chain(u, &ignored, MSG_DONTWAIT))
+			break;
+	unwinder_failed(u, chain);
+}
+
 void unwinder_submit(
 	struct unwinder *u, const struct image *im, uint32_t pid, const pfm_stack_smpl_user_t *user)
 {
 	uint64_t ip = user->regs[PFM_STACK_IP];
+	uint32_t space = unwinder_space(im, pid, ip);
+	struct unwinder_pending *p = &u->pending[u->stacks++ % UNWINDER_PENDING];
 
-	u->ips[u->stacks++ % UNWINDER_PENDING] = ip;
-	if (!u->pid)
-		u->lost = u->stacks;
-	else if (!unwinder_send_stack(u, im, unwinder_space(im, pid, ip), user))
-		unwinder_failed(u);
+	*p = (struct unwinder_pending){ip, space, image_life(im, space), false};
+	if (!u->pid || unwinder_refuses(u, p))
+		return;
+	p->sent = true;
+	if (!unwinder_send_stack(u, im, space, user))
+		unwinder_cannot_send(u);
 }
 
 void unwinder_wait(struct unwinder *u, struct unwound *out)
 {
-	uint64_t ip = u->ips[u->chains++ % UNWINDER_PENDING];
-	ssize_t n = -1;
+	struct unwinder_pending *p = &u->pending[u->chains % UNWINDER_PENDING];
+	bool found = p->sent && unwinder_receive_chain(u, out, 0);
 
-	if (u->chains > u->lost) {
-		do
-			n = recv(u->fd, out, sizeof(*out), 0);
-		while (n < 0 && errno == EINTR);
-		if (n != sizeof(*out) || out->end >= UNWIND_ENDS || out->n > UNWIND_FRAMES)
-			n = -1;
-		if (n < 0)
-			unwinder_failed(u);
-	}
-	if (n < 0)
-		*out = (struct unwound){.end = UNWIND_BROKEN, .n = 1, .frames = {ip}};
+	if (p->sent && !found)
+		unwinder_failed(u, u->chains);
+	else if (found && out->end == UNWIND_BROKEN)
+		(void)unwinder_suspect(u, p);
+	if (!found)
+		*out = (struct unwound){.end = UNWIND_BROKEN, .n = 1, .frames = {p->ip}};
+	u->chains++;
+}
+
+uint32_t unwinder_refused(const struct unwinder *u)
+{
+	return u->refused;
 }

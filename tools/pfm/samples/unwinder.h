@@ -17,7 +17,8 @@ struct unwinder;
 int unwinder_new(struct unwinder **out, struct err *e);
 void unwinder_free(struct unwinder *u); /* NULL is allowed */
 
-/* Mapped files have other numbers from now on. No stack may be pending. */
+/* A file of the recording begins: mapped files have other numbers from now on. No stack may be
+ * pending. */
 void unwinder_renew(struct unwinder *u);
 
 /* Begins to unwind @user in process @pid. Up to UNWINDER_PENDING stacks may be pending. */
@@ -25,5 +26,8 @@ void unwinder_submit(struct unwinder *u, const struct image *im, uint32_t pid,
 	const pfm_stack_smpl_user_t *user);
 /* Waits for the chain of the oldest pending stack. */
 void unwinder_wait(struct unwinder *u, struct unwound *out);
+/* The process that was refused last in this file, as unwinding its stack ended the other process or
+ * took too long: its chains are broken from then on. 0: none was. */
+uint32_t unwinder_refused(const struct unwinder *u);
 
 #endif
