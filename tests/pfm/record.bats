@@ -447,6 +447,14 @@ jit_share() {
 	grep -q '^# the source was changed after the recording' source
 	grep -qE '%.*  \?\[2J    red$' source
 	! grep -q $'\033' source
+	if [ "$(id -u)" = 0 ]; then
+		# The program of another user may name a file that only root can read.
+		chmod 600 own.c
+		pfm annotate -i recorded >source
+		grep -q '^# the source cannot be read: EACCES' source
+		! grep -q ' red$' source
+		chmod 644 own.c
+	fi
 	rm own.c && mkfifo own.c
 	bounded pfm annotate -i recorded >source
 	grep -q '^# the source cannot be read: it is not a regular file$' source

@@ -921,6 +921,17 @@ TEST(clean_names)
 	}
 }
 
+/* Reading them may wait, never end, or take something from other readers. */
+TEST(files_of_the_kernel_are_not_regular)
+{
+	CLEANUP_CLOSE int fd = regular_open("/proc/self/exe");
+
+	assert_true(fd >= 0);
+	assert_int_equal(regular_open("/proc/self/status"), -EINVAL);
+	assert_int_equal(regular_open("/sys/kernel/notes"), -EINVAL);
+	assert_int_equal(regular_open("/dev/null"), -EINVAL);
+}
+
 /* --- Broken files */
 
 static char *slurp(size_t *n)

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/num.h"
+#include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/regular.h"
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/text/utf8.h"
@@ -16,7 +18,8 @@
 enum {
 	ANNOTATION_AROUND = 3,         /* lines before and after one with overflows */
 	ANNOTATION_FILE_MAX = 1 << 26, /* bytes read of a file */
-	ANNOTATION_TAB = 8
+	ANNOTATION_TAB = 8,
+	ANNOTATION_NOBODY = 65534, /* a user without files */
 };
 
 /* The function itself, or the function into which @at is inlined. NULL: @at is in neither. */
@@ -53,21 +56,37 @@ int annotation_find(const struct annotation *a, const struct symbol_line *at)
 	return path ? annotation_known(a, path) : -1;
 }
 
-static struct annotated_file *annotation_file(struct annotation *a, const struct symbol_line *at)
+/* The owner of the file @o. */
+static uid_t annotation_owner(const struct object *o)
+{
+	struct stat st;
+
+	if (!o || o->path[0] != '/' || o->pid || object_is_made(o) || stat(o->path, &st) < 0 ||
+		st.st_uid == 0)
+		return ANNOTATION_NOBODY;
+	return st.st_uid;
+}
+
+/* The source file of a location, which is added if it is new. NULL: no memory. */
+static struct annotated_file *annotation_file(struct annotation *a, const struct location *at)
 {
 	struct annotated_file *files;
-	CLEANUP_FREE char *path = annotation_path(at);
+	CLEANUP_FREE char *path = annotation_path(&at->line);
 	int known = path ? annotation_known(a, path) : -1;
 
 	if (!path)
 		return NULL;
-	if (known >= 0)
-		return &a->files[known];
+	if (known >= 0) {
+		files = &a->files[known];
+		if (files->in != at->in && annotation_owner(files->in) != annotation_owner(at->in))
+			files->in = NULL;
+		return files;
+	}
 	files = realloc(a->files, (a->n + 1) * sizeof(*files));
 	if (!files)
 		return NULL;
 	a->files = files;
-	files[a->n] = (struct annotated_file){.path = take_ptr(&path)};
+	files[a->n] = (struct annotated_file){.path = take_ptr(&path), .in = at->in};
 	return &files[a->n++];
 }
 
@@ -109,7 +128,7 @@ static int annotation_add(struct annotation *a, const struct location *sampled, 
 		a->unknown += weight;
 		return 0;
 	}
-	f = annotation_file(a, &at->line);
+	f = annotation_file(a, at);
 	return f ? annotation_add_line(f, at->line.line, weight) : -ENOMEM;
 }
 
@@ -176,11 +195,36 @@ static uint64_t annotation_weight(const struct annotated_file *f, size_t next, u
 	return 0;
 }
 
+/* Opens a source file with the rights of the user @as, if the caller is root. */
+static int annotation_open_as(const char *path, uid_t as)
+{
+	int fd;
+
+	bounded_as(as);
+	fd = getuid() == 0 && geteuid() != as ? -EPERM : regular_open(path);
+	bounded_as(0);
+	return fd;
+}
+
+/* Opens a source file of root's, which may be in a folder that only root can read. */
+static int annotation_open_own(const char *path)
+{
+	CLEANUP_CLOSE int fd = regular_open(path);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	return fstat(fd, &st) == 0 && st.st_uid == 0 && st.st_mode & S_IROTH ? take_fd(&fd)
+									     : -EACCES;
+}
+
 int annotation_open(struct annotated_text *t, const struct annotated_file *f)
 {
-	CLEANUP_CLOSE int fd = regular_open(f->path);
+	CLEANUP_CLOSE int fd = annotation_open_as(f->path, annotation_owner(f->in));
 
 	*t = (struct annotated_text){.f = f};
+	if ((fd == -EACCES || fd == -EPERM) && getuid() == 0)
+		fd = annotation_open_own(f->path);
 	if (fd < 0)
 		return fd;
 	t->in = fdopen(fd, "r");

@@ -16,6 +16,7 @@ struct annotated_line {
 
 struct annotated_file {
 	char *path;
+	const struct object *in; /* has the code; NULL: no file has it, or those of several users */
 	uint64_t weight;
 	struct annotated_line *lines; /* sorted */
 	size_t n, room;
@@ -52,7 +53,10 @@ struct annotated_text {
 	char text[ANNOTATED_COLUMNS];
 };
 
-/* Opens the file @f. Returns 0 or -errno; -EINVAL: it is not a regular file. */
+/* Opens the file @f, in bounded_run(). The program names its source, perhaps a file that
+ * its user may not read: root opens the source with the rights of the program's owner, and root's
+ * own files only if their mode permits all users to read them. Returns 0 or -errno; -EINVAL: it is
+ * not a regular file. */
 int annotation_open(struct annotated_text *t, const struct annotated_file *f);
 /* Whether the file was changed after the recording. */
 bool annotation_is_newer(const struct annotated_text *t, const struct recording *r);

@@ -3,11 +3,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/cleanup.h"
+
+/* Whether the kernel makes the file's content while it is read, which may wait, never end, or take
+ * something from other readers. */
+static bool regular_is_made(int at)
+{
+	struct statfs fs;
+
+	if (fstatfs(at, &fs) < 0)
+		return true;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case SECURITYFS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
 
 int regular_open(const char *path)
 {
@@ -24,7 +47,7 @@ int regular_reopen(int at)
 
 	if (fstat(at, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || regular_is_made(at))
 		return -EINVAL;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
 	/* Does not wait until a lease on the file is broken. */

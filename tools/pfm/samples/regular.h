@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* Opens a regular file for reading. Other files are refused, as opening some devices is a command
- * to them. Returns the descriptor, or -errno; -EINVAL: it is not a regular file. */
+ * to them, and so are those of /proc and /sys. Returns the descriptor, or -errno; -EINVAL: it is
+ * not a regular file. */
 int regular_open(const char *path);
 /* The same for the file @at, which is open with O_PATH. */
 int regular_reopen(int at);
