@@ -453,7 +453,11 @@ jit_share() {
 		pfm annotate -i recorded >source
 		grep -q '^# the source cannot be read: EACCES' source
 		! grep -q ' red$' source
+		pfm report recorded --html=page.html
+		! grep -q '    red"' page.html
 		chmod 644 own.c
+		pfm report recorded --html=page.html
+		grep -q '    red"' page.html
 	fi
 	rm own.c && mkfifo own.c
 	bounded pfm annotate -i recorded >source

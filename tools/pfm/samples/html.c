@@ -14,10 +14,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "tools/pfm/samples/annotation.h"
+#include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/protobuf.h"
 #include "tools/pfm/samples/reports.h"
 #include "tools/pfm/samples/stacks.h"
@@ -63,6 +66,8 @@ struct html {
 	struct text names; /* each: its text, the number of its object or -1, and flags */
 	struct pairs objects;
 	struct text packed;
+	struct text sources;
+	struct err no_sources; /* why there are none */
 	struct text json;
 };
 
@@ -394,52 +399,78 @@ static size_t html_list_functions(
 	return different;
 }
 
+/* What the process that reads sources has to do. */
+struct html_sources {
+	const struct recording *r;
+	const uint64_t *self;
+	const struct html_function *all;
+	size_t n;
+	int fd; /* where it writes them */
+};
+
 /* Writes the lines of a file of @function that are near one with overflows, if it can be read. */
-static void html_write_source(struct html *h, const char *function, const struct annotated_file *f,
-	bool *any, unsigned *lines)
+static void html_write_source(struct text *to, const struct recording *r, const char *function,
+	const struct annotated_file *f, unsigned *lines)
 {
 	struct annotated_text t;
 	const char *comma = "";
 
 	if (annotation_open(&t, f) < 0)
 		return;
-	text_printf(&h->json, *any ? ",\n[" : "\n[");
-	*any = true;
-	html_string(&h->json, function);
-	text_printf(&h->json, ",");
-	html_string(&h->json, f->path);
-	text_printf(&h->json, ",%d,[", annotation_is_newer(&t, h->r));
+	text_printf(to, to->n ? ",\n[" : "\n[");
+	html_string(to, function);
+	text_printf(to, ",");
+	html_string(to, f->path);
+	text_printf(to, ",%d,[", annotation_is_newer(&t, r));
 	for (; *lines < HTML_LINES && annotation_next(&t); ++*lines, comma = ",") {
-		text_printf(&h->json, "%s%u,%" PRIu64 ",", comma, t.line, t.weight);
-		html_string(&h->json, t.text);
+		text_printf(to, "%s%u,%" PRIu64 ",", comma, t.line, t.weight);
+		html_string(to, t.text);
 	}
-	text_printf(&h->json, "]]");
+	text_printf(to, "]]");
 	annotation_close(&t);
 }
 
-static int html_write_sources(struct html *h)
+/* In the process that reads sources. */
+static int html_read_sources(void *of, struct err *e)
+{
+	const struct html_sources *s = of;
+	struct text found = {0};
+	unsigned lines = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->n && i < HTML_SOURCES; i++) {
+		struct annotation a = {.function = s->all[i].name};
+
+		rc = annotation_fill(&a, s->r, s->self);
+		for (size_t k = 0; k < a.n; k++)
+			html_write_source(&found, s->r, a.function, &a.files[k], &lines);
+		annotation_free(&a);
+	}
+	if (!text_ok(&found) || write(s->fd, found.p, found.n) != (ssize_t)found.n)
+		rc = -ENOMEM;
+	text_free(&found);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the source") : 0;
+}
+
+/* Reads sources into h->sources, in a process of its own: a file may be where reads take forever.
+ * If that fails, h->no_sources says why. */
+static int html_find_sources(struct html *h)
 {
 	CLEANUP_FREE uint64_t *self = recording_self(h->r);
 	CLEANUP_FREE struct html_function *all = calloc(h->r->nlocations + 1UL, sizeof(*all));
-	unsigned lines = 0;
-	bool any = false;
-	size_t n;
-	int rc = 0;
+	CLEANUP_CLOSE int fd = memfd_create("source", MFD_CLOEXEC);
+	struct html_sources s = {h->r, self, all, 0, fd};
+	char text[4096];
+	ssize_t n;
 
-	if (!self || !all)
+	if (!self || !all || fd < 0)
 		return -ENOMEM;
-	n = html_list_functions(h->r, self, all);
-	text_printf(&h->json, ",\n\"sources\":[");
-	for (size_t i = 0; rc == 0 && i < n && i < HTML_SOURCES; i++) {
-		struct annotation a = {.function = all[i].name};
-
-		rc = annotation_fill(&a, h->r, self);
-		for (size_t k = 0; k < a.n; k++)
-			html_write_source(h, a.function, &a.files[k], &any, &lines);
-		annotation_free(&a);
-	}
-	text_printf(&h->json, "]");
-	return rc;
+	s.n = html_list_functions(h->r, self, all);
+	if (!s.n || bounded_run(html_read_sources, &s, "reading the source", &h->no_sources) < 0)
+		return 0;
+	for (off_t at = 0; (n = pread(fd, text, sizeof(text), at)) > 0; at += n)
+		text_append(&h->sources, text, (size_t)n);
+	return 0;
 }
 
 /* --- The page */
@@ -465,7 +496,12 @@ static int html_write_head(struct html *h)
 		text_printf(&h->json, line.p == lines ? "" : ",");
 		html_string(&h->json, line.n > 2 ? line.p + 2 : "");
 	}
-	text_printf(&h->json, "],\n\"lacks\":%s,\n\"event\":", h->r->notes.n ? "true" : "false");
+	if (h->no_sources.no) {
+		text_printf(&h->json, ",");
+		html_string(&h->json, h->no_sources.text);
+	}
+	text_printf(&h->json, "],\n\"lacks\":%s,\n\"event\":",
+		h->r->notes.n || h->no_sources.no ? "true" : "false");
 	html_string(&h->json, recording_event(h->r));
 	text_printf(&h->json,
 		",\n\"unit\":\"%s\",\"period\":%" PRIu64 ",\"time\":%d,\"weight\":%" PRIu64
@@ -516,11 +552,16 @@ static void html_write_page(const struct html *h, FILE *out)
 
 static int html_fill(struct html *h)
 {
-	if (stacks_build(&h->st, h->r, STACKS_BY_NAME) < 0 || html_write_head(h) < 0 ||
-		html_write_tree(h) < 0 || html_write_samples(h) < 0 || html_write_sources(h) < 0)
+	if (html_find_sources(h) < 0 || stacks_build(&h->st, h->r, STACKS_BY_NAME) < 0 ||
+		html_write_head(h) < 0 || html_write_tree(h) < 0 || html_write_samples(h) < 0)
 		return -ENOMEM;
-	text_printf(&h->json, "}\n");
-	return text_ok(&h->json) && text_ok(&h->names) && text_ok(&h->packed) ? 0 : -ENOMEM;
+	text_printf(&h->json, ",\n\"sources\":[");
+	text_append(&h->json, h->sources.p ? h->sources.p : "", h->sources.n);
+	text_printf(&h->json, "]}\n");
+	return text_ok(&h->json) && text_ok(&h->sources) && text_ok(&h->names) &&
+			       text_ok(&h->packed)
+		       ? 0
+		       : -ENOMEM;
 }
 
 int html_write(const struct recording *r, FILE *out, struct err *e)
@@ -538,6 +579,7 @@ int html_write(const struct recording *r, FILE *out, struct err *e)
 	pairs_free(&h.objects);
 	text_free(&h.names);
 	text_free(&h.packed);
+	text_free(&h.sources);
 	text_free(&h.json);
 	free(h.number);
 	free(h.name);
