@@ -1925,6 +1925,29 @@ TEST(page_is_small)
 	free(text);
 }
 
+/* What is too much for the page is cut at higher and higher shares: up to those of this weight. */
+TEST(page_of_large_weights)
+{
+	const struct data_event event = {.period = 1, .code = 7};
+	FILE *f = fopen("/dev/null", "we");
+
+	assert_int_equal(data_create(&w, path, &e), 0);
+	assert_int_equal(data_put(&w, DATA_EVENT, &event, offsetof(struct data_event, name),
+				 "instructions", &e),
+		0);
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 1 << 20, "/nowhere/lib.so");
+	sample(1, 10, 0x1000, 3ULL << 62);
+	for (uint64_t i = 0; i < 20000; i++)
+		sample(2 + i, 10, 0x2000 + i, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	assert_non_null(f);
+	assert_int_equal(html_write(&r, f, &e), 0);
+	fclose(f);
+	recording_close(&r);
+}
+
 int main(void)
 {
 	return unit_run(make_file, remove_file);

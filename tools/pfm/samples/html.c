@@ -137,7 +137,9 @@ static int html_keep(struct html *h, uint64_t at_least)
 		h->number[i] = h->nkept + (uint32_t)n;
 		h->shortened += nodes[i].self;
 	}
-	return h->nkept + h->cut.n > HTML_NODES && at_least <= h->r->weight ? -E2BIG : 0;
+	if (at_least > h->r->weight || at_least == UINT64_MAX)
+		return 0;
+	return h->nkept + h->cut.n > HTML_NODES ? -E2BIG : 0;
 }
 
 static int html_keep_enough(struct html *h)
@@ -149,7 +151,7 @@ static int html_keep_enough(struct html *h)
 	if (!h->number)
 		return -ENOMEM;
 	while ((rc = html_keep(h, at_least)) == -E2BIG)
-		at_least *= 2;
+		at_least = at_least > UINT64_MAX / 2 ? UINT64_MAX : 2 * at_least;
 	return rc;
 }
 
