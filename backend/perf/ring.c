@@ -33,7 +33,8 @@ static size_t ring_size(uint32_t user_stack)
 /* The copy of a large record takes memory, too. */
 size_t ring_bytes(uint32_t user_stack)
 {
-	return (size_t)sysconf(_SC_PAGESIZE) + ring_size(user_stack) + user_stack;
+	return (size_t)sysconf(_SC_PAGESIZE) + ring_size(user_stack) + PERF_RING_RECORD_MAX +
+	       user_stack;
 }
 
 static int ring_refused(const char *what, size_t size, int no, struct err *e)
@@ -60,7 +61,7 @@ int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct e
 	p->events = -1;
 	p->fd = fd;
 	rc = perf_ring_map(&p->ring, p->fd, (unsigned)(size / (size_t)sysconf(_SC_PAGESIZE)),
-		PERF_RING_RECORD_MAX + user_stack);
+		PERF_RING_RECORD_MAX + (size_t)user_stack);
 	if (rc < 0)
 		return ring_refused("mmap of a perf event", size, -rc, e);
 	*out = take_ptr(&p);
@@ -253,7 +254,13 @@ bool ring_next(struct perf_interrupts *p, struct perf_record *r)
 	while (!found && perf_ring_next(&p->ring, head))
 		found = ring_parse(&p->ring, r);
 	perf_ring_release(&p->ring);
-	if (found)
+	if (found) {
 		ring_order_event(p, r);
-	return found;
+		return true;
+	}
+	/* Records that are too long count as dropped. */
+	*r = (struct perf_record){
+		.kind = INTERRUPT_DROPPED, .dropped = p->ring.malformed - p->malformed};
+	p->malformed = p->ring.malformed;
+	return r->dropped;
 }

@@ -115,7 +115,7 @@ void engine_scan_cpus(struct engine *eng, cpu_scan_done *done, void *arg)
 {
 	struct cpu_scan_waiter *w = calloc(1, sizeof(*w));
 
-	if (w && !eng->cpu_scan)
+	if (w && !eng->cpu_scan && !eng->ending)
 		eng->cpu_scan = cpu_scan_start(eng);
 	if (!w || !eng->cpu_scan) {
 		free(w);

@@ -10,8 +10,11 @@ enum {
 	BATCH_MIN = 16,
 	BATCH_MAX = 64,
 	BATCH_BYTES = 512, /* Buffer size for each of them. */
-	/* Interrupts that record the user's stack: a quarter of what the kernel's ring holds. */
+	/* Interrupts that record the user's stack: a quarter of what the kernel's ring holds, and
+	 * of what the buffer holds, with so many bytes of a sample besides the stack. What comes
+	 * after the sample that fills the buffer is lost. */
 	BATCH_USER_STACK = 8,
+	BATCH_USER_SAMPLE = 2048,
 	/* Interrupts handled for one command at most: more than a ring buffer holds. */
 	INTERRUPTS_MAX = 4096,
 	/* How long interrupts wait for a batch to be complete: the longer there were none, the
@@ -41,8 +44,10 @@ static unsigned interrupts_batch(const struct context *ctx)
 
 	if (interrupts_each(ctx))
 		return 1;
-	if (ctx->smpl.user_stack)
-		return BATCH_USER_STACK;
+	if (ctx->smpl.user_stack) {
+		n = ctx->smpl.size / (4 * ((size_t)ctx->smpl.user_stack + BATCH_USER_SAMPLE));
+		return n < 1 ? 1 : n < BATCH_USER_STACK ? (unsigned)n : BATCH_USER_STACK;
+	}
 	if (n < BATCH_MIN)
 		return BATCH_MIN;
 	return n < BATCH_MAX ? (unsigned)n : BATCH_MAX;
@@ -94,7 +99,7 @@ int interrupts_prepare(struct executor *x, const struct context *ctx, struct err
 {
 	int fd;
 
-	if (!x->cpu || !interrupts_have_events(x, ctx))
+	if (!x->cpu || !(interrupts_have_events(x, ctx) || ctx->smpl.user_stack))
 		return 0;
 	fd = interrupts_call_open(x, ctx, e);
 	return fd < 0 ? fd : 0;

@@ -24,7 +24,9 @@ struct load {
 	struct task_registry *reg;
 	struct job *job;
 	struct task_ctx *task; /* the context's; NULL: none yet, or not any more */
-	int rc;                /* the outcome, or LOAD_LEFT */
+	/* What a function that fiber_outside() calls returns; at the end, the outcome or LOAD_LEFT.
+	 */
+	int rc;
 	bool admitted;
 	unsigned uid;                /* the context's, as the context may be gone at the end */
 	struct requester *requester; /* a reference */
@@ -66,17 +68,20 @@ static int load_init_tracer(struct task_registry *reg, struct err *e)
 	return reg->shared.tracer ? 0 : tracer_new(&task_tracer_ops, reg, &reg->shared.tracer, e);
 }
 
-static int load_init_ctxsw(struct task_registry *reg, struct err *e)
+/* libbpf, which loads the program, may need more than a fiber's stack. */
+static void load_init_ctxsw(void *arg)
 {
-	int rc = 0;
+	struct load *l = arg;
+	struct ctxsw_shared *shared = &l->reg->shared;
+	struct err *e = &l->job->err;
 
-	if (!reg->shared.slots)
-		reg->shared.slots = calloc(SCHED_SLOTS, sizeof(*reg->shared.slots));
-	if (!reg->shared.slots)
-		return err_set(e, ENOMEM, "no memory");
-	if (!reg->shared.sched)
-		rc = sched_open(&reg->shared.sched, e);
-	return rc;
+	l->rc = 0;
+	if (!shared->slots)
+		shared->slots = calloc(SCHED_SLOTS, sizeof(*shared->slots));
+	if (!shared->slots)
+		l->rc = err_set(e, ENOMEM, "no memory");
+	else if (!shared->sched)
+		l->rc = sched_open(&shared->sched, e);
 }
 
 /*
@@ -131,6 +136,19 @@ static int load_check_blocking(const struct load *l, struct err *e)
 	return 0;
 }
 
+/* EPERM: the owner of the context would see memory of a thread that another user may trace. */
+static int load_check_stacks(const struct load *l, struct err *e)
+{
+	unsigned uid = l->requester->cred.uid;
+
+	if (!l->job->ec->ctx.smpl.user_stack || !l->uid || l->uid == uid)
+		return 0;
+	return err_set(e, EPERM,
+		"user_stack: uid %u, who owns the context, would see memory of the thread, which "
+		"you may trace as uid %u: make a context of your own",
+		l->uid, uid);
+}
+
 static int load_check_sets(const struct engine_ctx *ec, struct err *e)
 {
 	if (ec->uid && ec->ctx.nsets > LOAD_SETS_MAX)
@@ -161,16 +179,23 @@ static void load_worked(struct work *w)
 	fiber_wake(&container_of(w, struct load, work)->wait);
 }
 
+/* The work may be done by the thread that submits it, when the daemon ends. */
+static void load_submit_work(void *arg)
+{
+	struct load *l = arg;
+
+	l->rc = l->reg->ops->work(l->reg->arg, &l->work, &l->job->err);
+}
+
 /* Has a thread of the workqueue call @run. Returns l->checked, or an error. */
 static int load_wait_for_work(struct load *l, void (*run)(struct work *w))
 {
 	struct err *e = &l->job->err;
-	int rc;
 
 	l->work = (struct work){.uid = l->uid, .run = run, .done = load_worked};
-	rc = l->reg->ops->work(l->reg->arg, &l->work, e);
-	if (rc < 0)
-		return rc;
+	fiber_outside(load_submit_work, l);
+	if (l->rc < 0)
+		return l->rc;
 	load_wait(l);
 	return l->work.ended ? err_set(e, ENODEV, "the daemon is shutting down") : l->checked;
 }
@@ -348,7 +373,10 @@ static int load_check_ctxsw(struct load *l, struct err *e)
 		rc = core_load_check(&l->job->ec->ctx, cmd, e);
 	if (rc == 0)
 		rc = task_check_taken(l->reg, l->target.tid, &l->covered, e);
-	return rc < 0 ? rc : load_init_ctxsw(l->reg, e);
+	if (rc < 0)
+		return rc;
+	fiber_outside(load_init_ctxsw, l);
+	return l->rc;
 }
 
 static int load_check_request(struct load *l, struct err *e)
@@ -363,6 +391,8 @@ static int load_check_request(struct load *l, struct err *e)
 		rc = task_check_inherit(reg, job, e);
 	if (rc == 0)
 		rc = task_check_user_stack(reg, job, e);
+	if (rc == 0)
+		rc = load_check_stacks(l, e);
 	if (rc == 0)
 		rc = load_check_blocking(l, e);
 	if (rc == 0)
@@ -519,11 +549,17 @@ static int load_by_worker(struct load *l)
 	return rc;
 }
 
+static void load_destroy_children(void *arg)
+{
+	struct load *l = arg;
+
+	task_destroy_children(l->reg, l->job->ec);
+}
+
 /* What follows once the context has a task_ctx. */
 static int load_task(struct load *l)
 {
 	struct task_registry *reg = l->reg;
-	struct engine_ctx *ec = l->job->ec;
 	struct err *e = &l->job->err;
 	int rc = 0;
 
@@ -543,7 +579,7 @@ static int load_task(struct load *l)
 	/* After an exec, the thread may have the id of its process by now. */
 	if (l->task && l->task->traced)
 		task_detach(reg, l->task->tid ? l->task->tid : l->target.tid);
-	task_destroy_children(reg, ec);
+	fiber_outside(load_destroy_children, l);
 	return rc;
 }
 

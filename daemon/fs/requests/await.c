@@ -56,15 +56,6 @@ void await_yield(struct call *call)
 	await_slice(a);
 }
 
-static void await_job_done(struct job *job)
-{
-	struct await_job *j = container_of(job, struct await_job, job);
-
-	j->ended = true;
-	if (j->waiting)
-		deferred_add(j->by->request.call.fs, &j->by->deferred);
-}
-
 static int await_check(const struct await *a, struct err *e)
 {
 	return a->request.pending ? 0 : err_set(e, EINTR, "the read was interrupted");
@@ -73,7 +64,17 @@ static int await_check(const struct await *a, struct err *e)
 int await_event(struct call *call, struct fiber_wait *w, struct err *e)
 {
 	fiber_wait(w);
+	await_yield(call);
 	return await_check(await_of(call), e);
+}
+
+static void await_job_done(struct job *job)
+{
+	struct await_job *j = container_of(job, struct await_job, job);
+
+	j->ended = true;
+	if (j->waiting)
+		deferred_add(j->by->request.call.fs, &j->by->deferred);
 }
 
 int await_job(struct call *call, struct await_job *j)
@@ -97,6 +98,14 @@ int await_job(struct call *call, struct await_job *j)
 	return job->rc;
 }
 
+/* The work may be done by the thread that submits it, when the daemon ends. */
+static void await_submit(void *arg)
+{
+	struct await_work *w = arg;
+
+	w->rc = engine_work(w->by->request.call.fs->eng, &w->work, w->err);
+}
+
 static void await_work_done(struct work *work)
 {
 	struct await *a = container_of(work, struct await_work, work)->by;
@@ -107,14 +116,14 @@ static void await_work_done(struct work *work)
 int await_work(struct call *call, struct await_work *w, struct err *e)
 {
 	struct await *a = await_of(call);
-	int rc;
 
 	w->by = a;
+	w->err = e;
 	w->work.uid = fuse_req_ctx(call->req)->uid;
 	w->work.done = await_work_done;
-	rc = engine_work(call->fs->eng, &w->work, e);
-	if (rc < 0)
-		return rc;
+	fiber_outside(await_submit, w);
+	if (w->rc < 0)
+		return w->rc;
 	a->work = &w->work;
 	await_slice(a);
 	a->work = NULL;

@@ -12,6 +12,7 @@
 #include "daemon/fs/requests/clone_pages.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/quota.h"
+#include "perfmonfs/smpl_stack.h"
 
 void smpl_free(struct smpl *s)
 {
@@ -85,7 +86,17 @@ static uint32_t smpl_user_stack(const struct smpl *s)
 
 static int smpl_check_user_stack(const struct fs *fs, const struct smpl *s, struct err *e)
 {
-	if (!smpl_user_stack(s) || fs->be->user_stacks)
+	uint32_t bytes = smpl_user_stack(s);
+
+	if (!bytes)
+		return 0;
+	if (bytes > PFM_STACK_USER_STACK_MAX || bytes % 8 ||
+		!(s->fmt->fmt_flags & PFM_FMTFL_STACKS))
+		return err_set(e, EINVAL,
+			"the format asks for %u bytes of stack: it needs PFM_FMTFL_STACKS, and a "
+			"multiple of 8 up to %d",
+			bytes, PFM_STACK_USER_STACK_MAX);
+	if (fs->be->user_stacks)
 		return 0;
 	return err_set(e, EOPNOTSUPP,
 		"user_stack: only perfmonfs --backend=perf, on x86-64, records the registers and "

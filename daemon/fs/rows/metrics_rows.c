@@ -27,8 +27,11 @@ static int metrics_rows_read_context(struct call *call, struct text *out, struct
 	struct exposition x = {.form = EXPOSITION_PROM, .out = out};
 	struct await_job j = {0};
 	struct ctx_metrics *m;
-	int rc = ctx_metrics_copy(call->ctx, &m, e);
+	int rc;
 
+	if (call->ctx->closed)
+		return err_set(e, ENODEV, "the context is being removed");
+	rc = ctx_metrics_copy(call->ctx, &m, e);
 	if (rc < 0)
 		return rc;
 	j.job = ctx_metrics_job(m);

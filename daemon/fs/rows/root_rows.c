@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "daemon/engine/cpu_scan.h"
 #include "daemon/fs/requests/await.h"
@@ -152,18 +154,18 @@ static void root_print_threads(const struct call *call, bool all, struct text *o
 /* A scan of all CPUs, for which a read waits. */
 struct root_scan {
 	struct fiber_wait wait;
-	struct fs *fs;
-	struct text *out;
-	int rc;
+	struct cpu_scan_result *cpus; /* a copy */
+	unsigned n;
 };
 
 static void root_cpus_done(void *arg, const struct cpu_scan_result *cpus, unsigned n)
 {
 	struct root_scan *scan = arg;
 
-	scan->rc = cpus ? 0 : -ENOMEM;
-	for (unsigned cpu = 0; cpu < n; cpu++)
-		root_print_cpu(scan->fs, cpu, &cpus[cpu], scan->out);
+	scan->cpus = cpus ? malloc(n * sizeof(*cpus)) : NULL;
+	scan->n = n;
+	if (scan->cpus)
+		memcpy(scan->cpus, cpus, n * sizeof(*cpus));
 	fiber_wake(&scan->wait);
 }
 
@@ -185,20 +187,25 @@ static int root_list_cpus(struct call *call, struct text *out)
 static int root_read_cpus(struct call *call, struct text *out, struct err *e)
 {
 	static const struct caller_need need = {NEED_SYSTEM, GRANT_NO_CPU};
-	struct root_scan scan = {.fs = call->fs, .out = out};
+	struct root_scan scan = {.n = 0};
 	struct rights rights;
+	int rc;
 
 	if (caller_await_rights(call, need, &rights, e) < 0)
 		return -e->no;
 	if (!rights.system)
 		return root_list_cpus(call, out);
 	engine_scan_cpus(call->fs->eng, root_cpus_done, &scan);
-	if (await_event(call, &scan.wait, e) < 0)
-		return -e->no;
-	if (scan.rc < 0)
-		return err_set(e, ENOMEM, "no memory to scan the CPUs");
-	root_print_threads(call, true, out);
-	return 0;
+	rc = await_event(call, &scan.wait, e);
+	if (rc == 0 && !scan.cpus)
+		rc = err_set(
+			e, ENOMEM, "no memory to scan the CPUs, or the daemon is shutting down");
+	for (unsigned cpu = 0; rc == 0 && cpu < scan.n; cpu++)
+		root_print_cpu(call->fs, cpu, &scan.cpus[cpu], out);
+	if (rc == 0)
+		root_print_threads(call, true, out);
+	free(scan.cpus);
+	return rc;
 }
 
 const struct row rows_root[] = {
