@@ -21,7 +21,7 @@ struct perf_interrupts {
 	uint64_t event_time; /* Time of the latest event of the thread, ns. */
 	struct interrupt_conf conf;
 	struct perf_ring ring;
-	uint64_t malformed; /* Those of ring.malformed that ring_next() has reported. */
+	uint64_t malformed; /* How many of ring.malformed ring_next() has reported. */
 };
 
 /* A parsed record of the ring. Pointers are valid until the next record is taken. */

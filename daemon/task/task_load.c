@@ -144,7 +144,7 @@ static int load_check_stacks(const struct load *l, struct err *e)
 	if (!l->job->ec->ctx.smpl.user_stack || !l->uid || l->uid == uid)
 		return 0;
 	return err_set(e, EPERM,
-		"user_stack: uid %u, who owns the context, would see memory of the thread, which "
+		"user_stack: the context is of uid %u, which would see memory of the thread that "
 		"you may trace as uid %u: make a context of your own",
 		l->uid, uid);
 }

@@ -603,13 +603,13 @@ frameless_whole() {
 	[ $(($(held) - before)) -ge $((32 * 65528)) ]
 	ctl unload
 	until_ok test "$(held)" -lt $((before + 65528))
-	# They show memory of the thread to the owner of the context, who may not trace it.
+	# They show memory of the thread to the owner of the context, a user that may not trace it.
 	C=$MNT/ctx/theirs
 	as nobody probe ok mkdir "$C"
 	as nobody put ok "$C/format" "stack size=131072 user_stack=8"
 	as nobody put ok "$C/pmc/0" task-clock:u
 	as nobody put ok "$C/pmd/0" "-1000000 short=-1000000"
-	refused EPERM "load tid=$RECORD" "user_stack: uid $NOBODY"
+	refused EPERM "load tid=$RECORD" "the context is of uid $NOBODY"
 }
 
 @test "call chains: without elfutils, those by frame pointers are left" {

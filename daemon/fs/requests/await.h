@@ -46,8 +46,8 @@ int await_job(struct call *call, struct await_job *j);
 /* Has the engine's workqueue do @w, as work of the caller. ENODEV: the daemon is ending; EAGAIN;
  * ENOMEM; EINTR. */
 int await_work(struct call *call, struct await_work *w, struct err *e);
-/* fiber_wait() for something that neither a job nor work ends. Whoever wakes the fiber must do so
- * before the daemon's last events are handled. EINTR. */
+/* fiber_wait() for something that neither a job nor work ends. The fiber must be
+ * woken before the daemon's last events are handled. EINTR. */
 int await_event(struct call *call, struct fiber_wait *w, struct err *e);
 /* Serves other requests before this one. */
 void await_yield(struct call *call);
