@@ -310,7 +310,8 @@ static void annotate_write_all(struct annotate *a, const struct recording *r)
 		fprintf(a->out, "# %.2f%% are at addresses without a line\n",
 			100.0 * (double)a->of.unknown / a->all);
 	if (a->code_why.no)
-		fprintf(a->out, "# instructions are not shown: %s\n", a->code_why.text);
+		fprintf(a->out, "# %sinstructions are not shown: %s\n", a->ncodes ? "some " : "",
+			a->code_why.text);
 	for (size_t i = 0; i < a->of.n; i++)
 		annotate_write_file(a, r, &a->of.files[i]);
 	annotate_write_loose(a);
