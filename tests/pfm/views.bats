@@ -203,11 +203,11 @@ terminal() {
 	terminal 24 80 pfm report -e page-faults recorded <<<$'shows ^page-faults: \nkill SIGTERM\nends 0'
 }
 
-@test "text instead of a browser: --stdio, --sort, --tree, --lines, a pipe" {
+@test "text instead of a browser: --stdio, --sort, --tree, --lines, --percent-limit, a pipe" {
 	serve --backend=sim
 	pfm record -o recorded -C 1 -e instructions:u -c 1000000 sh -c "echo 100000000 >$MNT/sim/advance"
 	pfm report recorded | grep -q '^# event: instructions:u'
-	for args in --stdio --sort=command --tree --lines; do
+	for args in --stdio --sort=command --tree --lines --percent-limit=1; do
 		script -qec "pfm report $args recorded" /dev/null </dev/null >shown
 		grep -q '^# event: instructions:u' shown
 		fails grep -q $'\033' shown

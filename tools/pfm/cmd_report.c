@@ -136,6 +136,7 @@ static int report_option(struct report_options *o, int opt, struct err *e)
 	case REPORT_TREE:
 		return report_set_tree(o, optarg, e);
 	case REPORT_LIMIT:
+		o->text = true;
 		return report_parse_limit(&o->at_least, optarg, e);
 	case REPORT_STDIO:
 		o->text = true;
