@@ -454,6 +454,7 @@ jit_share() {
 		grep -q '^# the source cannot be read: EACCES' source
 		! grep -q ' red$' source
 		pfm report recorded --html=page.html
+		[ "$(stat -c %a page.html)" = 600 ]
 		! grep -q '    red"' page.html
 		chmod 644 own.c
 		pfm report recorded --html=page.html

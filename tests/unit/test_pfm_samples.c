@@ -1927,6 +1927,34 @@ TEST(page_is_small)
 	free(text);
 }
 
+static int write_part(const void *of, FILE *to, struct err *err)
+{
+	fputs("new", to);
+	return of ? err_set(err, EIO, "%s", (const char *)of) : 0;
+}
+
+TEST(failed_outputs_replace_nothing)
+{
+	char output[] = "/tmp/test_pfm_output.XXXXXX", text[8] = "";
+	CLEANUP_CLOSE int fd = mkstemp(output);
+	struct stat st;
+
+	assert_int_equal(write(fd, "old", 3), 3);
+	assert_int_equal(report_to(output, REPORT_MODE, write_part, "it failed", &e), -EIO);
+	assert_string_equal(e.text, "it failed");
+	assert_int_equal(stat(output, &st), 0);
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(report_to(output, REPORT_PRIVATE, write_part, NULL, &e), 0);
+	assert_int_equal(stat(output, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	close(fd);
+	fd = open(output, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, text, sizeof(text) - 1), 3);
+	assert_string_equal(text, "new");
+	assert_int_equal(unlink(output), 0);
+	assert_int_equal(report_to("/dev/full", REPORT_MODE, write_part, NULL, &e), -ENOSPC);
+}
+
 /* What is too much for the page is cut at higher and higher shares: up to those of this weight. */
 TEST(page_of_large_weights)
 {

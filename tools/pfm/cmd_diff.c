@@ -143,9 +143,9 @@ static int diff_write_all(const struct diff_options *o, struct err *e)
 		i++;
 	if (i == o->r[1]->nevents)
 		return diff_no_event(o, e);
-	if (o->folded && report_to(o->folded, diff_to_folded, o, e) < 0)
+	if (o->folded && report_to(o->folded, REPORT_MODE, diff_to_folded, o, e) < 0)
 		return -e->no;
-	return o->flamegraph ? report_to(o->flamegraph, diff_to_flamegraph, o, e) : 0;
+	return o->flamegraph ? report_to(o->flamegraph, REPORT_MODE, diff_to_flamegraph, o, e) : 0;
 }
 
 static int diff_run(int argc, char **argv, struct err *e)

@@ -200,7 +200,8 @@ static int report_write(const struct recording *r, const struct report_options *
 
 	if (strcmp(path, "-") == 0 && what == REPORT_PPROF && isatty(STDOUT_FILENO))
 		return err_set(e, EINVAL, "pprof's format is binary: --pprof=FILE names a file");
-	return report_to(path, report_write_to, &job, e);
+	return report_to(
+		path, what == REPORT_HTML ? REPORT_PRIVATE : REPORT_MODE, report_write_to, &job, e);
 }
 
 /* Writes the event that is chosen. */

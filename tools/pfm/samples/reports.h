@@ -5,6 +5,7 @@
 #define TOOLS_PFM_SAMPLES_REPORTS_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "tools/pfm/samples/recording.h"
@@ -41,9 +42,11 @@ const char *report_unit(const struct recording *r);
 
 /* Parses the argument of --percent-limit. */
 int report_parse_limit(double *at_least, const char *text, struct err *e);
-/* Calls @write with the file @path, "-" for stdout. A recording is not replaced. */
-int report_to(const char *path, int (*write)(const void *of, FILE *out, struct err *e),
-	const void *of, struct err *e);
+/* Calls @write with the file @path, "-" for stdout; @mode is that of a new file. A recording is not
+ * replaced, and no file is if @write fails before it has written much. */
+int report_to(const char *path, mode_t mode,
+	int (*write)(const void *of, FILE *out, struct err *e), const void *of, struct err *e);
+enum { REPORT_MODE = 0666, REPORT_PRIVATE = 0600 }; /* with source; less umask */
 
 /* How the call tree is shown. */
 struct tree_options {
