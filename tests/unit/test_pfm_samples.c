@@ -230,6 +230,28 @@ TEST(page_escapes_names)
 	recording_close(&r);
 }
 
+/* The time line has the time that was sampled. */
+TEST(page_of_idle_time)
+{
+	begin_with("start_ns 1\n");
+	comm(1, 10, "prog", false);
+	sample(3, 10, 0x1234, 1);
+	sample(4, 10, 0x1234, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(html_write, out, sizeof(out));
+	assert_contains(out, "\"span\":8,");
+	recording_close(&r);
+	begin();
+	sample(3, 10, 0x1234, 1);
+	sample(4, 10, 0x1234, 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(html_write, out, sizeof(out));
+	assert_contains(out, "\"span\":1,");
+	recording_close(&r);
+}
+
 static struct recording before_r;
 
 /* A recording of 100 samples with @weight, of which @b are in the second of two functions. */

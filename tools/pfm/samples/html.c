@@ -52,6 +52,7 @@ struct html_lane {
 
 struct html {
 	const struct recording *r;
+	uint64_t start, span; /* the time that the page shows */
 	struct stacks st;
 	uint32_t *number; /* of the nodes in the page; INDEXED_NONE: left out */
 	uint32_t nkept;   /* nodes that are in the page with all their callers */
@@ -218,6 +219,19 @@ static int html_write_tree(struct html *h)
 
 /* --- Samples */
 
+/* Finds the time that the page shows: that of sampling, or that from the first sample to the last.
+ */
+static void html_find_time(struct html *h)
+{
+	const struct recording *r = h->r;
+	uint64_t sampled = recording_sampled_ns(r);
+	uint64_t first = r->nsamples ? r->samples[0].time : r->end_ns;
+	uint64_t last = r->nsamples ? r->samples[r->nsamples - 1].time : r->end_ns;
+
+	h->start = sampled && r->end_ns - sampled < first ? r->end_ns - sampled : first;
+	h->span = (sampled && r->end_ns > last ? r->end_ns : last) - h->start;
+}
+
 static int html_compare_lanes(const void *a, const void *b)
 {
 	const struct html_lane *x = a, *y = b;
@@ -281,13 +295,13 @@ static int html_add_up(struct html *h)
 	const struct recorded_sample *s = h->r->samples;
 	CLEANUP_FREE uint32_t *lane = html_make_lanes(h);
 	size_t all = h->r->nsamples, n = 0;
-	double span = all ? (double)(s[all - 1].time - s[0].time) + 1 : 1;
+	double span = (double)h->span + 1;
 
 	h->sums = calloc(all + 1, sizeof(*h->sums));
 	if (!h->sums || !lane)
 		return -ENOMEM;
 	for (size_t i = 0; i < all; i++) {
-		double tick = (double)(s[i].time - s[0].time) / span * HTML_TICKS;
+		double tick = (double)(s[i].time - h->start) / span * HTML_TICKS;
 
 		h->sums[i] = (struct html_sum){.lane = lane[s[i].thread],
 			.tick = tick < HTML_TICKS ? (uint32_t)tick : HTML_TICKS - 1,
@@ -509,9 +523,7 @@ static int html_write_head(struct html *h)
 		",\n\"unit\":\"%s\",\"period\":%" PRIu64 ",\"time\":%d,\"weight\":%" PRIu64
 		",\"samples\":%zu,\"ticks\":%d,\"span\":%" PRIu64 ",\n",
 		report_unit(h->r), recording_period(h->r), recording_is_time(h->r), h->r->weight,
-		h->r->nsamples, HTML_TICKS,
-		h->r->nsamples ? h->r->samples[h->r->nsamples - 1].time - h->r->samples[0].time
-			       : 0);
+		h->r->nsamples, HTML_TICKS, h->span);
 	return 0;
 }
 
@@ -554,6 +566,7 @@ static void html_write_page(const struct html *h, FILE *out)
 
 static int html_fill(struct html *h)
 {
+	html_find_time(h);
 	if (html_find_sources(h) < 0 || stacks_build(&h->st, h->r, STACKS_BY_NAME) < 0 ||
 		html_write_head(h) < 0 || html_write_tree(h) < 0 || html_write_samples(h) < 0)
 		return -ENOMEM;
