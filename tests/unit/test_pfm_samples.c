@@ -230,6 +230,25 @@ TEST(page_escapes_names)
 	recording_close(&r);
 }
 
+/* Functions of the same name are shown with their own objects. */
+TEST(page_of_objects)
+{
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/nowhere/one.so");
+	map(1, 10, 0x3000, 0x1000, "/nowhere/two.so");
+	sample(2, 10, 0x1234, 3);
+	sample(3, 10, 0x3234, 5);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(html_write, out, sizeof(out));
+	assert_contains(out, "\"objects\":[\"one.so\",\"two.so\"]");
+	assert_contains(out, "\"0x234\",0,0,\"0x234\",1,0]");
+	written(folded_write, out, sizeof(out));
+	assert_string_equal(out, "prog;0x234 8\n");
+	recording_close(&r);
+}
+
 /* The time line has the time that was sampled. */
 TEST(page_of_idle_time)
 {

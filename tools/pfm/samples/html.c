@@ -567,7 +567,7 @@ static void html_write_page(const struct html *h, FILE *out)
 static int html_fill(struct html *h)
 {
 	html_find_time(h);
-	if (html_find_sources(h) < 0 || stacks_build(&h->st, h->r, STACKS_BY_NAME) < 0 ||
+	if (html_find_sources(h) < 0 || stacks_build_by_object(&h->st, h->r, STACKS_BY_NAME) < 0 ||
 		html_write_head(h) < 0 || html_write_tree(h) < 0 || html_write_samples(h) < 0)
 		return -ENOMEM;
 	text_printf(&h->json, ",\n\"sources\":[");

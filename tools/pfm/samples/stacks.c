@@ -27,6 +27,13 @@ static uint64_t stacks_node_key(const void *of, uint32_t entry)
 	return hash_pair(s->parent, s->name);
 }
 
+/* Whether functions of the same name are in the same object, where that counts. */
+static bool stacks_same_object(
+	const struct stacks *st, const struct stack_name *a, const struct stack_name *b)
+{
+	return !st->by_object || a->command || strcmp(a->object, b->object) == 0;
+}
+
 /* Numbers a name, which is copied if it is new. Returns 0 or -ENOMEM. */
 static int stacks_name(struct stacks *st, const struct stack_name *k, uint32_t *number)
 {
@@ -39,7 +46,8 @@ static int stacks_name(struct stacks *st, const struct stack_name *k, uint32_t *
 
 		*number = i;
 		if (known->kernel == k->kernel && known->inlined == k->inlined &&
-			known->command == k->command && strcmp(known->name, k->name) == 0)
+			known->command == k->command && strcmp(known->name, k->name) == 0 &&
+			stacks_same_object(st, known, k))
 			return 0;
 	}
 	names = indexed_room(st->names, st->nnames, &st->names_room, sizeof(*names));
@@ -198,7 +206,11 @@ static int stacks_compare_names(const void *a, const void *b, void *of)
 
 	if (order)
 		return order;
-	return x->kernel != y->kernel ? y->kernel - x->kernel : y->inlined - x->inlined;
+	if (x->kernel != y->kernel)
+		return y->kernel - x->kernel;
+	if (x->command == y->command && !stacks_same_object(of, x, y))
+		return strcmp(x->object, y->object);
+	return y->inlined - x->inlined;
 }
 
 /* Orders nodes last to first, as each sibling is put before those that are linked already. */
@@ -307,11 +319,11 @@ static int stacks_fill_after(struct stacks *st, const struct recording *r, bool 
 }
 
 static int stacks_build_all(struct stacks *st, const struct recording *first,
-	const struct recording *second, enum stacks_order order)
+	const struct recording *second, enum stacks_order order, bool by_object)
 {
 	int rc;
 
-	*st = (struct stacks){.n = 0};
+	*st = (struct stacks){.by_object = by_object};
 	pairs_init(&st->alike);
 	indexed_init(&st->by_name, stacks_name_key, st);
 	indexed_init(&st->by_parent, stacks_node_key, st);
@@ -325,13 +337,18 @@ static int stacks_build_all(struct stacks *st, const struct recording *first,
 
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order)
 {
-	return stacks_build_all(st, r, NULL, order);
+	return stacks_build_all(st, r, NULL, order, false);
+}
+
+int stacks_build_by_object(struct stacks *st, const struct recording *r, enum stacks_order order)
+{
+	return stacks_build_all(st, r, NULL, order, true);
 }
 
 int stacks_build_diff(
 	struct stacks *st, const struct recording *const r[2], enum stacks_order order)
 {
-	return stacks_build_all(st, r[0], r[1], order);
+	return stacks_build_all(st, r[0], r[1], order, false);
 }
 
 void stacks_free(struct stacks *st)

@@ -11,7 +11,7 @@
 /* A command or a function, as trees show it. */
 struct stack_name {
 	char *name;
-	const char *object; /* the first that has such a function; NULL: a command, or not known */
+	const char *object; /* the first that has such a function; NULL: a command */
 	uint32_t rank;      /* in the order of names */
 	bool kernel;        /* executed at kernel level */
 	bool inlined;       /* into its caller */
@@ -48,6 +48,7 @@ struct stacks {
 	struct stack_name *names;
 	uint32_t nnames;
 	uint32_t names_room;
+	bool by_object;           /* functions of the same name in other objects are others */
 	struct pairs alike;       /* the samples of the last recording, by command and stack */
 	uint32_t *leaves;         /* their nodes */
 	uint32_t *commands;       /* the names of its threads */
@@ -57,6 +58,8 @@ struct stacks {
 
 /* Returns 0 or -ENOMEM. */
 int stacks_build(struct stacks *st, const struct recording *r, enum stacks_order order);
+/* The same, where functions are shown with their objects. */
+int stacks_build_by_object(struct stacks *st, const struct recording *r, enum stacks_order order);
 /* The same, of two recordings: nodes have the weights of the second, and before those of the first.
  */
 int stacks_build_diff(

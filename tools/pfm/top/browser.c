@@ -119,7 +119,8 @@ static void browser_number(struct browser *b, uint32_t *of, uint32_t *by_rank)
 		of[by_rank[i]] = INDEXED_NONE;
 		if (k->command)
 			continue;
-		if (!last || strcmp(last->name, k->name) != 0 || last->kernel != k->kernel)
+		if (!last || strcmp(last->name, k->name) != 0 || last->kernel != k->kernel ||
+			strcmp(last->object, k->object) != 0)
 			b->functions[b->nfunctions++].name = by_rank[i];
 		of[by_rank[i]] = b->nfunctions - 1;
 		last = k;
@@ -200,7 +201,8 @@ static int browser_show_view(struct browser *b, enum browser_view view)
 	b->view = view;
 	if (view == BROWSER_FUNCTIONS || b->unfolded[view])
 		return 0;
-	if (stacks_build(st, b->r, view == BROWSER_CALLERS ? STACKS_CALLERS : STACKS_BY_WEIGHT) < 0)
+	if (stacks_build_by_object(
+		    st, b->r, view == BROWSER_CALLERS ? STACKS_CALLERS : STACKS_BY_WEIGHT) < 0)
 		return -ENOMEM;
 	b->unfolded[view] = calloc(st->n, sizeof(bool));
 	return b->unfolded[view] ? browser_list_tree(b, 0) : -ENOMEM;
