@@ -2,6 +2,7 @@
 /* Sample files: written, read, broken, and what pfm report makes of them. */
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "tests/unit/unit.h"
+#include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
@@ -1789,6 +1791,34 @@ TEST(links_of_another_root)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	unlink(at);
 	rmdir(root);
+}
+
+/* Becomes root of a user namespace in which no other user exists. */
+static bool become_lonely_root(void)
+{
+	int fd;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return false;
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, "0 0 1", 5) == 5 && close(fd) == 0;
+}
+
+/* Files of another user must not be opened by root. */
+TEST(rights_that_cannot_be_given_up)
+{
+	pid_t pid;
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0)
+		_exit(become_lonely_root() ? bounded_as(1000) : 2);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 TEST(file_of_made_names)

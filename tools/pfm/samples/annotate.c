@@ -83,7 +83,8 @@ static struct code *annotate_read_code(struct annotate *a, const struct location
 	c += a->ncodes;
 	if (!annotate_open(a, at))
 		return NULL;
-	bounded_as(symbols_owner(a->symbols));
+	if (!bounded_as(symbols_owner(a->symbols)))
+		symbols_without_debug_files(a->symbols);
 	if (code_read(c, at->in, a->symbols, at->offset, a->demangle, &a->code_why) < 0) {
 		code_free(c);
 		c = NULL;

@@ -59,13 +59,17 @@ static int bounded_broken_off(int by, const char *title, struct err *e)
 		"%s was ended by signal %d: a program or its debug file may be damaged", title, by);
 }
 
-void bounded_as(uid_t owner)
+bool bounded_as(uid_t owner)
 {
-	if (getuid() != 0 || seteuid(0) < 0)
-		return;
-	if (owner && setgroups(0, NULL) == 0 && setegid(BOUNDED_NOBODY) == 0)
-		(void)seteuid(owner);
+	bool is;
+
+	if (getuid() != 0)
+		return true;
+	is = seteuid(0) == 0 &&
+	     (!owner || (setgroups(0, NULL) == 0 && setegid(BOUNDED_NOBODY) == 0 &&
+				seteuid(owner) == 0));
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* The kernel forgets it when the user changes. */
+	return is;
 }
 
 int bounded_run(int (*work)(void *of, struct err *e), void *of, const char *title, struct err *e)

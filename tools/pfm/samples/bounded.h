@@ -3,6 +3,7 @@
 #ifndef TOOLS_PFM_SAMPLES_BOUNDED_H
 #define TOOLS_PFM_SAMPLES_BOUNDED_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -20,7 +21,8 @@ void bounded_begin(void);
 
 /* In the other process: if it is root's, opens files with the rights of @owner from now on.
  * Debugging information names other files that belong to it, which libdw opens: they should be
- * those that the program's owner may read. 0: with root's rights again. */
-void bounded_as(uid_t owner);
+ * those that the program's owner may read. 0: with root's rights again. False: root's rights could
+ * not be given up, as in some containers; then no such file may be opened. */
+bool bounded_as(uid_t owner);
 
 #endif

@@ -282,7 +282,8 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 	if (find_string(f, symbols ? NULL : why.text, &object.why, e) < 0 ||
 		find_begin_object(f, &object, o->path, e) < 0)
 		rc = -e->no;
-	bounded_as(symbols ? symbols_owner(symbols) : 0);
+	if (symbols && !bounded_as(symbols_owner(symbols)))
+		symbols_without_debug_files(symbols);
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = find_in_file(f, &h[i], symbols, e);
 	symbols_close(symbols);

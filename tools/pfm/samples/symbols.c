@@ -70,6 +70,14 @@ static int symbols_find_debug_file(Dwfl_Module *module, void **userdata, const c
 		module, userdata, name, base, file, link, crc, found);
 }
 
+static int symbols_find_no_file(Dwfl_Module *module, void **userdata, const char *name,
+	Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **found)
+{
+	(void)module, (void)userdata, (void)name, (void)base;
+	(void)file, (void)link, (void)crc, (void)found;
+	return -1;
+}
+
 /* The other functions are set by symbols_supported(). */
 static Dwfl_Callbacks symbols_callbacks = {
 	.find_debuginfo = symbols_find_debug_file,
@@ -187,6 +195,13 @@ void symbols_close(struct symbols *s)
 uid_t symbols_owner(const struct symbols *s)
 {
 	return s->owner;
+}
+
+void symbols_without_debug_files(struct symbols *s)
+{
+	symbols_callbacks.find_debuginfo = symbols_find_no_file;
+	debug_info_free(s->lines);
+	s->lines = NULL;
 }
 
 /* The address of a byte of the file; its offset if no segment contains it. */
@@ -406,6 +421,11 @@ uid_t symbols_owner(const struct symbols *s)
 {
 	(void)s;
 	return 0;
+}
+
+void symbols_without_debug_files(struct symbols *s)
+{
+	(void)s;
 }
 
 struct symbol symbols_at(struct symbols *s, uint64_t address)

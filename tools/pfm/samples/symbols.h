@@ -29,6 +29,9 @@ struct symbols *symbols_open(const struct object *o, int fd, struct err *e);
 void symbols_close(struct symbols *s);
 /* The owner of the file. */
 uid_t symbols_owner(const struct symbols *s);
+/* Opens no debug file, neither for @s nor for files that are opened later: pfm
+ * lacks their owners' rights. Functions still have the names that the programs themselves have. */
+void symbols_without_debug_files(struct symbols *s);
 /* @offset is an offset in the file. */
 struct symbol symbols_find(struct symbols *s, uint64_t offset);
 /* The same for one of the file's own addresses. */
