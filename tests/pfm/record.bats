@@ -1068,6 +1068,8 @@ whole() {
 	[ "$(pfm report recorded --folded | total)" = "$(sed -nE '/event: task-clock/,/samples/s/^# ([0-9]+) overflows.*/\1/p' flat)" ]
 	run -125 pfm report recorded -e cycles
 	[[ $output == *"has no such event"* ]]
+	run -125 pfm record -e page-faults -c 1 -e task-clock,page-faults -o a true
+	[[ $output == *"-e page-faults: the event is there twice"* && ! -e a ]]
 	printf '#include <sys/mman.h>
 		int main(void) { for (;;) {
 			volatile char *p = mmap(0, 1 << 24, 3, 0x22, -1, 0);

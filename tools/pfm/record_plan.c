@@ -81,6 +81,19 @@ static int record_place_events(
 	return 0;
 }
 
+/* Reports and comparisons find an event by its name. */
+static int record_check_names(const struct record_plan *plan, struct err *e)
+{
+	for (unsigned i = 1; i < plan->sampling.n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (strcmp(plan->events[i].name, plan->events[k].name) == 0)
+				return err_set(e, EINVAL,
+					"-e %s: the event is there twice, and reports tell events "
+					"apart by their names: give it once",
+					plan->events[i].name);
+	return 0;
+}
+
 static int record_find_events(struct record_plan *plan, const struct record_wanted *o,
 	const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
 {
@@ -91,7 +104,7 @@ static int record_find_events(struct record_plan *plan, const struct record_want
 		if (record_find_event(
 			    &plan->events[i], pmu, o->nevents ? o->events[i].name : name, t, e) < 0)
 			return -e->no;
-	return record_place_events(plan, pmu, t, e);
+	return record_check_names(plan, e) < 0 ? -e->no : record_place_events(plan, pmu, t, e);
 }
 
 /*
