@@ -482,6 +482,25 @@ asm_is() {
 		END { exit !(all > want - 5 && all < want + 5 && rep > 0.9 * all && rep <= all) }' source
 }
 
+@test "pfm annotate: instructions of one of two objects" {
+	[ "$(uname -m)" = x86_64 ] || skip "the instructions are those of x86"
+	! pfm --version | grep -qE '^without (capstone|elfutils)' || skip "pfm was built without capstone or elfutils"
+	printf '%s\n' 'static volatile long sink;' \
+		'static void __attribute__((noinline)) hot(void) { for (long i = 0; i < 100000; i++) sink += i; }' \
+		'void NAME(void) { hot(); }' >hot.c
+	echo 'void one(void), two(void); int main(void) { for (;;) { one(); two(); } }' >main.c
+	gcc -g -O1 -DNAME=two -shared -fPIC -o libtwo.so hot.c
+	gcc -g -O1 -DNAME=one -o own main.c hot.c "$PWD/libtwo.so"
+	serve_perf
+	pfm record -o recorded sh -c 'ulimit -S -c 0; ulimit -S -t 1; exec ./own' || [ $? = 152 ]
+	pfm annotate -i recorded hot >both
+	fails grep -q 'instructions are not shown' both
+	rm libtwo.so
+	pfm annotate -i recorded hot >source
+	grep -q '^# some instructions are not shown: .*/libtwo.so: ENOENT$' source
+	grep -qE '^ +[0-9.]+% +[0-9a-f]+ \+0x[0-9a-f]+ +' source
+}
+
 @test "pfm annotate: instructions under the lines, with their shares" {
 	[ "$(uname -m)" = x86_64 ] || skip "the program is for x86"
 	! pfm --version | grep -qE '^without (capstone|elfutils)' || skip "pfm was built without capstone or elfutils"
