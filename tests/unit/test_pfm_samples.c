@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include "tools/pfm/samples/build_id.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
+#include "tools/pfm/samples/find_dumps.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/proc_maps.h"
@@ -1267,6 +1269,139 @@ TEST(functions_of_a_jitdump)
 	image_exec(&im, 1);
 	assert_null(image_find(&im, 1, 0x1100));
 	image_free(&im);
+}
+
+/* Writes to a jitdump a function of 16 bytes. */
+static void put_jit(FILE *to, uint64_t time, uint64_t address, uint64_t index)
+{
+	const struct {
+		uint32_t type, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, address, bytes, index;
+		char name[16], code[16];
+	} rec = {0, sizeof(rec), time, 1, 1, address, address, 16, index, "function_of_jit", ""};
+
+	assert_int_equal(fwrite(&rec, sizeof(rec), 1, to), 1);
+}
+
+static FILE *begin_jit(struct image *im)
+{
+	static const uint32_t head[10] = {0x4A695444, 1, sizeof(head), 62, 0, 1};
+	static const uint8_t id[DATA_BUILD_ID_MAX];
+	struct object *o;
+	FILE *to;
+
+	assert_int_equal(image_init(im), 0);
+	o = image_object(im, "/tmp/jit-1.dump", id, 0);
+	o->dump_of = 1;
+	o->fd = memfd_create("dump", MFD_CLOEXEC);
+	to = fdopen(dup(o->fd), "w");
+	assert_non_null(to);
+	assert_int_equal(fwrite(head, sizeof(head), 1, to), 1);
+	return to;
+}
+
+/* Maps the functions of the jitdump that have samples in the file. */
+static void map_jit(FILE *dump, struct image *im, struct data_file *f)
+{
+	CLEANUP_CLOSE int fd = memfd_create("maps", MFD_CLOEXEC);
+	struct find_dumps dumps = {.n = 0};
+	struct data_writer to;
+
+	assert_int_equal(fclose(dump), 0);
+	finish();
+	assert_int_equal(data_load(f, path, &e), 0);
+	assert_int_equal(data_create_in(&to, fd, &e), 0);
+	assert_int_equal(find_dumps_open(&dumps, im, &e), 0);
+	assert_int_equal(find_dumps_map(&dumps, f, &to, &e), 0);
+	assert_int_equal(data_close(&to, &e), 0);
+	jitdump_free(&dumps.all[0].dump);
+	free(dumps.all);
+	image_free(im);
+}
+
+/* The last record of that type. */
+static const void *last_record(struct data_file *f, uint32_t type, unsigned *n)
+{
+	const struct data_rec *rec;
+	const void *last = NULL;
+
+	*n = 0;
+	f->at = sizeof(struct data_head);
+	while (data_next(f, &rec, &e) > 0)
+		if (rec->type == type) {
+			last = data_body(rec);
+			++*n;
+		}
+	return last;
+}
+
+/* A function is mapped from the time of the first one on, but not before a sample that it cannot
+ * have. */
+TEST(times_of_functions_of_a_jitdump)
+{
+	const struct data_map *m;
+	struct data_file f;
+	struct image im;
+	FILE *dump = begin_jit(&im);
+	unsigned n;
+
+	put_jit(dump, 100, 0x1000, 1);
+	put_jit(dump, 200, 0x2000, 2);
+	begin();
+	sample(150, 1, 0x1004, 1);
+	sample(250, 1, 0x2004, 1);
+	map_jit(dump, &im, &f);
+	m = last_record(&f, DATA_MAP, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(m->addr, 0x2000);
+	assert_int_equal(m->time, 100);
+	data_unload(&f);
+
+	dump = begin_jit(&im);
+	put_jit(dump, 100, 0x1000, 1);
+	put_jit(dump, 200, 0x2000, 2);
+	begin();
+	sample(150, 1, 0x1004, 1);
+	sample(150, 1, 0x2004, 1);
+	sample(250, 1, 0x2004, 1);
+	map_jit(dump, &im, &f);
+	m = last_record(&f, DATA_MAP, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(m->addr, 0x2000);
+	assert_int_equal(m->time, 200);
+	data_unload(&f);
+}
+
+/* If there are too many functions, addresses have no names from the first one on that has no room.
+ */
+TEST(too_many_functions_of_a_jitdump)
+{
+	enum { MANY = 1 << 16 };
+	const struct data_map *m;
+	struct data_file f;
+	struct image im;
+	FILE *dump = begin_jit(&im);
+	unsigned n;
+
+	begin();
+	for (unsigned i = 0; i < MANY; i++) {
+		put_jit(dump, 100 + i, 0x10000 + 16 * i, i);
+		sample(100 + i, 1, 0x10000 + 16 * i, 1);
+	}
+	put_jit(dump, 100 + MANY, 0x10000, MANY);
+	sample(200 + MANY, 1, 0x10000, 1);
+	map_jit(dump, &im, &f);
+	m = last_record(&f, DATA_MAP, &n);
+	assert_int_equal(n, MANY + 1);
+	assert_int_equal(m->time, 100 + MANY);
+	assert_int_equal(m->addr, 0x10000);
+	assert_int_equal(m->len, 16 * MANY);
+	assert_int_equal(m->pgoff, UINT64_C(1) << 62);
+	assert_non_null(last_record(&f, DATA_LOST, &n));
+	assert_int_equal(n, 1);
+	data_unload(&f);
 }
 
 /* Another file begins with what is known of the processes that have not ended. A number that had

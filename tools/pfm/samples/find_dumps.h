@@ -9,15 +9,30 @@
 #include "tools/pfm/samples/image.h"
 #include "tools/pfm/samples/jitdump.h"
 
+/* An address in a sample. */
+struct find_ip {
+	uint64_t ip;
+	uint64_t time;
+};
+
+struct find_ips {
+	struct find_ip *all;
+	uint32_t n, room;
+};
+
 struct find_dump {
 	const struct object *object;
 	struct jitdump dump;
-	struct err why; /* why.no: it could not be read */
+	struct find_ips ips; /* of its process; of several dumps of a process, the first has them */
+	struct err why;      /* why.no: it could not be read */
 };
 
 struct find_dumps {
-	struct find_dump *all;
+	struct find_dump *all; /* sorted by process */
 	uint32_t n, room;
+	uint32_t nips;
+	size_t bytes; /* read */
+	uint64_t cut; /* time of the first sample that was left out; UINT64_MAX: none */
 };
 
 /* Reads the jitdumps among the objects of @live. */

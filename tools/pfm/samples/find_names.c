@@ -507,6 +507,19 @@ static int find_for(struct recording *r, const struct find_job *job, const struc
 	return rc;
 }
 
+/* Adds the functions of jitdumps to @records. A search without them is still one. */
+static int find_made_functions(struct find_dumps *dumps, const struct find_job *job,
+	struct data_file *records, struct data_writer *w, struct err *e)
+{
+	struct data_lost lost = {.count = 1, .kind = DATA_LOST_NAMES};
+	struct err why = {0};
+
+	if (find_dumps_open(dumps, job->live, &why) == 0 &&
+		(!dumps->n || find_dumps_map(dumps, records, w, &why) == 0))
+		return 0;
+	return data_put(w, DATA_LOST, &lost, offsetof(struct data_lost, why), why.text, e);
+}
+
 /* Writes the names for the records of a file. */
 static int find_here(void *of, struct err *e)
 {
@@ -519,8 +532,7 @@ static int find_here(void *of, struct err *e)
 	int rc;
 
 	if (data_create_in(&w, job->fd, e) < 0 ||
-		(job->live && find_dumps_open(&dumps, job->live, e) < 0) ||
-		(dumps.n && find_dumps_map(&dumps, &records, &w, e) < 0) ||
+		(job->live && find_made_functions(&dumps, job, &records, &w, e) < 0) ||
 		recording_take(&r, records, RECORDING_PLACES, e) < 0)
 		return -e->no;
 	rc = find_for(&r, job, &dumps, &w, e);

@@ -182,10 +182,14 @@ int jitdump_parse(struct jitdump *d, char *p, size_t n, struct err *e)
 	size_t at = 0;
 	int rc = jitdump_check_head(p, n, &at, e);
 
-	*d = (struct jitdump){.p = p};
+	*d = (struct jitdump){.p = p, .cut = UINT64_MAX};
 	indexed_init(&d->by_index, jitdump_key, d);
-	for (; rc == 0 && n - at >= sizeof(rec) && d->nplaces < JITDUMP_CODES_MAX; at += rec.size) {
+	for (; rc == 0 && n - at >= sizeof(rec); at += rec.size) {
 		memcpy(&rec, p + at, sizeof(rec));
+		if (d->nplaces == JITDUMP_CODES_MAX) {
+			d->cut = rec.time;
+			break;
+		}
 		if (rec.size < sizeof(rec) || rec.size > n - at)
 			break;
 		rc = jitdump_add(d, &rec, p + at + sizeof(rec), &lines, e);

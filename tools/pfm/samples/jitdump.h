@@ -37,6 +37,7 @@ struct jitdump {
 	uint32_t ncodes, nplaces;
 	uint32_t codes_room, places_room;
 	struct indexed by_index; /* while it is parsed */
+	uint64_t cut;            /* time of the first place that was left out; UINT64_MAX: none */
 };
 
 /* Parses @n bytes at @p, which come from malloc, and takes them over. The process may be writing
