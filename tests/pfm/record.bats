@@ -440,22 +440,31 @@ jit_share() {
 	pfm annotate -i recorded >source
 	grep -qx "# $PWD/own.c" source
 	grep -qE "^ *[0-9.]+% +[0-9]+ +[0-9]+          uint64_t|^ *[0-9.]+% +[0-9]+ +[0-9]+ +WORK\(4 \* unit\); /\* (inn|out)er's" source
-	! grep -q 'changed after' source
+	fails grep -q 'changed after' source
 	sed -i 's/.*WORK(.* unit).*/\x1b[2J\tred/' own.c
 	touch -d '+1 hour' own.c
 	pfm annotate -i recorded >source
 	grep -q '^# the source was changed after the recording' source
 	grep -qE '%.*  \?\[2J    red$' source
-	! grep -q $'\033' source
+	fails grep -q $'\033' source
 	if [ "$(id -u)" = 0 ]; then
 		# The program of another user may name a file that only root can read.
 		chmod 600 own.c
 		pfm annotate -i recorded >source
 		grep -q '^# the source cannot be read: EACCES' source
-		! grep -q ' red$' source
+		fails grep -q ' red$' source
 		pfm report recorded --html=page.html
 		[ "$(stat -c %a page.html)" = 600 ]
-		! grep -q '    red"' page.html
+		fails grep -q '    red"' page.html
+		chown 1 own
+		chown 2 own.c
+		pfm annotate -i recorded >source
+		grep -q '^# the source cannot be read: EACCES' source
+		# The owner of the program can read it.
+		chown 1 own.c
+		pfm annotate -i recorded >source
+		grep -q ' red$' source
+		chown 0 own own.c
 		chmod 644 own.c
 		pfm report recorded --html=page.html
 		grep -q '    red"' page.html
