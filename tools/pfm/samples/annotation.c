@@ -198,10 +198,8 @@ static uint64_t annotation_weight(const struct annotated_file *f, size_t next, u
 /* Opens a source file with the rights of the user @as, if the caller is root. */
 static int annotation_open_as(const char *path, uid_t as)
 {
-	int fd;
+	int fd = bounded_as(as) ? regular_open(path) : -EPERM;
 
-	bounded_as(as);
-	fd = getuid() == 0 && geteuid() != as ? -EPERM : regular_open(path);
 	bounded_as(0);
 	return fd;
 }
