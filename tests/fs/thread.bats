@@ -148,7 +148,10 @@ blocked() {
 	serve --backend=perf --threads=ctxsw
 	begin a spinner "${CPUS[0]}" fault
 	renice -n -20 -p "$TID" >/dev/null
-	monitor a "$TID"
+	monitor a "$TID" || {
+		told
+		false
+	}
 	taskset -pc "$ONE" "$BASHPID" >/dev/null
 	waits=$(stat_of ctxsw_waits)
 	for try in 1 2 3 4 5; do
