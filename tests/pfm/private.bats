@@ -187,7 +187,7 @@ users_daemon() {
 	[ "$(awk '/^CapEff/ { print $2 }' "/proc/$daemon/status")" = 0000000000000000 ]
 	# It is another user's, at no path of its own.
 	fails setpriv --reuid=4711 --regid=4711 --clear-groups ls "/proc/$daemon/fd"
-	! grep -q "fuse[.]perfmonfs" "/proc/$daemon/mounts"
+	fails grep -q "fuse[.]perfmonfs" "/proc/$daemon/mounts"
 	kill -KILL "$pfm"
 	until_ok gone "$daemon"
 }

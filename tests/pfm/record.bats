@@ -244,7 +244,7 @@ line_of() {
 	# All is the function's that is there.
 	pfm report recorded --no-inline --sort=object,function >whole
 	[ "$(awk '$3 == "inliner" { print $4; exit }' whole)" = outer ]
-	! grep -qwE 'inner|middle' whole
+	fails grep -qwE 'inner|middle' whole
 	# The source has the same numbers.
 	pfm annotate outer -i recorded --no-asm >outer
 	[ "$(awk '!/^#/ && $1 ~ /%$/ { n += $2 } END { print n }' outer)" = \
@@ -252,7 +252,7 @@ line_of() {
 	pfm annotate -i recorded inner >inner
 	[ "$(awk "/inner's line/ { print \$2 }" inner)" = \
 		"$(awk -v line="$(line_of inner)" '$5 == "inner" && index($6, line) { print $2 }' lines)" ]
-	! grep -q "middle's line" <(grep % inner)
+	fails grep -q "middle's line" <(grep % inner)
 	# Its loops
 	pfm --version | grep -qE '^without (capstone|elfutils)' ||
 		pfm annotate outer -i recorded | grep -qE ' j[a-z]+ +outer[+]0x[0-9a-f]+$'
@@ -275,10 +275,10 @@ line_of() {
 	command -v strace >/dev/null || skip "needs strace"
 	ASAN_OPTIONS=detect_leaks=0 strace -f -o opened -e trace=open,openat pfm report named >/dev/null
 	grep -q '"named"' opened
-	! grep -qE '/own|kallsyms|\.build-id' opened
+	fails grep -qE '/own|kallsyms|\.build-id' opened
 	pfm report raw >flat
 	grep -qE '^# addresses instead of names: .*/own: ENOENT \([0-9]+ samples\)$' flat
-	! grep -qw hot flat
+	fails grep -qw hot flat
 	pfm record -o - sh -c ':' | pfm report - | grep -q '^# command: sh'
 }
 
@@ -305,7 +305,7 @@ recorded_while() {
 	cp was_recorded program
 	recorded_while cp --remove-destination never_ran program
 	grep -q ' was_recorded$' flat
-	! grep -q never_ran flat
+	fails grep -q never_ran flat
 	cp was_recorded program
 	recorded_while rm program
 	grep -q ' was_recorded$' flat
@@ -360,7 +360,7 @@ rm_made() {
 	record_enough count_all 200 -- ./made other nobody
 	pfm report recorded >flat
 	rm_made
-	! grep -qE ' other$' flat
+	fails grep -qE ' other$' flat
 	cat flat
 	grep -qE '^# addresses instead of names: process [0-9]+ has made code, and no /tmp/perf-[0-9]+.map' flat
 	# Two processes with one number, each in a mount and a PID namespace of its own
