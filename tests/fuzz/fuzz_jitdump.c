@@ -21,14 +21,17 @@ static char *with_head(const uint8_t *data, size_t size)
 
 static void check_code(const struct jitdump *d, const struct jit_code *code, size_t n)
 {
-	const char *file = NULL;
+	struct jitdump_lines lines = {NULL};
+	const struct jitdump_line *line;
 
 	CHECK(code->size && code->offset + code->size <= n);
 	CHECK(code->name + strlen(code->name) + 1 == d->p + code->offset);
 	CHECK(jitdump_find(d, code->offset) == code);
 	CHECK(jitdump_find(d, code->offset + code->size - 1) == code);
-	if (jitdump_line(code, code->size - 1, &file))
-		CHECK(file && file > d->p && file < d->p + n);
+	line = jitdump_line(&lines, code, code->size - 1);
+	if (line)
+		CHECK(line->offset < code->size && line->file > d->p && line->file < d->p + n);
+	free(lines.all);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/find_dumps.h"
 #include "tools/pfm/samples/mapped_file.h"
@@ -23,6 +24,7 @@ enum {
 	FIND_STRING_MAX = 1 << 16, /* bytes of a string; the rest is cut off */
 	FIND_LINE_MAX = 4096,      /* bytes of a line that names code which a process has made */
 	FIND_MADE_MAX = 1 << 28,   /* bytes of all these lines */
+	FIND_CHECK = 1 << 12,      /* lines from one look at the clock to the next */
 };
 
 /* A sampled place. */
@@ -32,11 +34,24 @@ struct find_head {
 	struct symbol symbol; /* of the kernel */
 };
 
-/* A function in code that a process has made. */
+/* A function in code that a process has made: START SIZE NAME, as @text. */
 struct find_line {
 	uint64_t start;
 	uint64_t size;
 	const char *name;
+	char text[FIND_LINE_MAX];
+};
+
+/* Lines that name @n places. A later one replaces earlier ones. */
+struct find_lines {
+	FILE *in;
+	const struct find_head *h;
+	size_t n;
+	/* Where lines begin in the file, + 1: a tree whose leaves, from number @n on, are the
+	 * places. The largest number from a leaf up to node 1 is that of the place's line. */
+	uint64_t *at;
+	uint64_t present; /* where @line begins, + 1; 0: none was read */
+	struct find_line line;
 };
 
 /* A search, and the file to which it writes. */
@@ -66,6 +81,7 @@ struct finder {
 	struct text pending; /* struct data_strings and the strings that are not written yet */
 	uint32_t npending;
 	uint32_t nobjects;
+	uint64_t until; /* CPU time that the present object may take to, ns */
 	struct {
 		struct data_places head;
 		struct data_place all[FIND_PLACES];
@@ -170,6 +186,12 @@ static int find_add_place(struct finder *f, struct data_place place, const char 
 
 /* --- Objects */
 
+/* Whether the present object has taken its share of the time, a half of the rest. */
+static bool find_is_late(const struct finder *f)
+{
+	return nsec_now(CLOCK_PROCESS_CPUTIME_ID) > f->until;
+}
+
 /* Adds the functions of a place, of which @symbol contains the others. */
 static int find_add_functions(struct finder *f, const struct find_head *h, struct symbol symbol,
 	const struct symbol_frame frames[], unsigned n, struct err *e)
@@ -241,23 +263,39 @@ static struct symbols *find_vdso(const struct finder *f, const struct object *o,
 static int find_jit(struct finder *f, const struct jitdump *dump, const struct data_object *object,
 	const struct find_head *h, size_t n, struct err *e)
 {
-	if (find_begin_object(f, object, h->object->path, e) < 0)
-		return -e->no;
-	for (size_t i = 0; i < n; i++) {
+	struct jitdump_lines lines = {NULL};
+	int rc = find_begin_object(f, object, h->object->path, e);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct jit_code *code = jitdump_find(dump, h[i].at->offset);
 		struct symbol symbol = {.address = h[i].at->offset};
+		const struct jitdump_line *line = NULL;
 		struct symbol_frame frame = {NULL};
 
 		if (code) {
 			symbol.name = code->name;
 			symbol.offset = h[i].at->offset - code->offset;
 			symbol.address = code->address + symbol.offset;
-			frame.at.line = jitdump_line(code, symbol.offset, &frame.at.file);
+			line = jitdump_line(&lines, code, symbol.offset);
 		}
-		if (find_add_functions(f, &h[i], symbol, &frame, 1, e) < 0)
-			return -e->no;
+		if (line)
+			frame.at = (struct symbol_line){.file = line->file, .line = line->line};
+		rc = find_add_functions(f, &h[i], symbol, &frame, 1, e);
 	}
-	return 0;
+	free(lines.all);
+	return rc;
+}
+
+static int find_note_late(struct finder *f, const struct object *o, struct err *e)
+{
+	const struct data_lost lost = {.count = 1, .kind = DATA_LOST_NAMES};
+	struct err why;
+
+	(void)err_set(&why, ETIMEDOUT,
+		"%s took too long: its debug files are large; the rest of its addresses have no "
+		"names",
+		o->path);
+	return data_put(f->out, DATA_LOST, &lost, offsetof(struct data_lost, why), why.text, e);
 }
 
 /* Writes the object of @n places, all in one file, and what is found about them. */
@@ -268,6 +306,7 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 	struct data_object object = {.id_size = o->id_size};
 	struct symbols *symbols = NULL;
 	struct err why = {0};
+	bool late = false;
 	int rc = 0;
 
 	memcpy(object.id, o->id, sizeof(object.id));
@@ -284,55 +323,96 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 		rc = -e->no;
 	if (symbols && !bounded_as(symbols_owner(symbols)))
 		symbols_without_debug_files(symbols);
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = find_in_file(f, &h[i], symbols, e);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		late = late || find_is_late(f);
+		rc = find_in_file(f, &h[i], late ? NULL : symbols, e);
+	}
 	symbols_close(symbols);
 	bounded_as(0);
-	return rc;
+	return rc == 0 && late ? find_note_late(f, o, e) : rc;
 }
 
-/* Gives the places in [@start, @start + @size) the function @name. @name: NULL if not yet known. */
-static void find_name_made(
-	const struct find_head *h, size_t n, struct find_line line, struct symbol *symbols)
+/* Reads a line. False: the file has ended. */
+static bool find_read_line(FILE *in, struct find_line *line)
 {
-	size_t low = 0, high = n;
+	size_t length;
+	int name = 0;
+
+	if (!fgets(line->text, sizeof(line->text), in))
+		return false;
+	length = strlen(line->text);
+	line->text[length - (length && line->text[length - 1] == '\n')] = '\0';
+	if (sscanf(line->text, "%" SCNx64 " %" SCNx64 " %n", &line->start, &line->size, &name) !=
+			2 ||
+		!line->text[name])
+		line->size = 0;
+	line->name = line->text + name;
+	return true;
+}
+
+/* The number of the first place that is not below @offset. */
+static size_t find_place_from(const struct find_lines *l, uint64_t offset)
+{
+	size_t low = 0, high = l->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (h[middle].at->offset < line.start)
+		if (l->h[middle].at->offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < n && h[low].at->offset - line.start < line.size; low++) {
-		symbols[low].offset = h[low].at->offset - line.start;
-		free((char *)(uintptr_t)symbols[low].name);
-		symbols[low].name = strdup(line.name);
+	return low;
+}
+
+/* Gives the places of the present line that line. */
+static void find_note_line(struct find_lines *l)
+{
+	const uint64_t end = l->line.start + l->line.size;
+	size_t low = l->n + find_place_from(l, l->line.start);
+	size_t high = l->n + (end < l->line.start ? l->n : find_place_from(l, end));
+
+	for (; low < high; low /= 2, high /= 2) {
+		if (low % 2)
+			l->at[low++] = l->present;
+		if (high % 2)
+			l->at[--high] = l->present;
 	}
 }
 
-/* Reads lines START SIZE NAME, of which a later one replaces earlier ones. The file may be any
- * user's, and as long as that user likes. */
-static void find_read_made(FILE *in, const struct find_head *h, size_t n, struct symbol *symbols)
+/* Reads lines START SIZE NAME. The file may be any user's, and as long as that user likes. */
+static void find_read_made(const struct finder *f, struct find_lines *l)
 {
-	char text[FIND_LINE_MAX];
-	size_t bytes = 0;
-
-	while (bytes < FIND_MADE_MAX && fgets(text, sizeof(text), in)) {
-		size_t length = strlen(text);
-		struct find_line line;
-		int name = 0;
-
-		bytes += length;
-		if (sscanf(text, "%" SCNx64 " %" SCNx64 " %n", &line.start, &line.size, &name) !=
-				2 ||
-			!text[name])
-			continue;
-		line.name = text + name;
-		text[length - (text[length - 1] == '\n')] = '\0';
-		find_name_made(h, n, line, symbols);
+	for (size_t i = 1; i % FIND_CHECK || !find_is_late(f); i++) {
+		l->present = (uint64_t)ftello(l->in) + 1;
+		if (l->present > FIND_MADE_MAX || !find_read_line(l->in, &l->line))
+			break;
+		if (l->line.size)
+			find_note_line(l);
 	}
+	l->present = 0;
+}
+
+/* The function at place number @i. Its process may have changed the file since it was read. */
+static struct symbol find_made_symbol(struct find_lines *l, size_t i)
+{
+	struct symbol symbol = {.address = l->h[i].at->offset};
+	uint64_t at = 0;
+
+	for (size_t node = l->n + i; l->in && node; node /= 2)
+		at = l->at[node] > at ? l->at[node] : at;
+	if (!at)
+		return symbol;
+	if (at != l->present &&
+		(fseeko(l->in, (off_t)at - 1, SEEK_SET) < 0 || !find_read_line(l->in, &l->line)))
+		l->line.size = 0;
+	l->present = at;
+	if (symbol.address - l->line.start < l->line.size) {
+		symbol.offset = symbol.address - l->line.start;
+		symbol.name = l->line.name;
+	}
+	return symbol;
 }
 
 /* Writes the object of @n places in code that a process has made, with the names that it has given.
@@ -341,18 +421,19 @@ static int find_made(struct finder *f, const struct find_head *h, size_t n, stru
 {
 	const struct object *o = h->object;
 	struct data_object object = {.flags = DATA_OBJECT_PROCESS, .pid = o->pid, .life = o->life};
-	CLEANUP_FREE struct symbol *symbols = calloc(n, sizeof(*symbols));
+	CLEANUP_FREE uint64_t *at = calloc(2 * n, sizeof(*at));
 	CLEANUP_FCLOSE FILE *in = NULL;
+	struct find_lines lines = {.h = h, .n = n, .at = at};
 	const struct symbol_frame frame = {NULL};
 	struct err why = {0};
 	int fd = find_open(f, o);
 
-	if (!symbols)
+	if (!at)
 		return find_no_memory(e);
-	in = fd >= 0 ? fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 3), "re") : NULL;
+	lines.in = in = fd >= 0 ? fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 3), "re") : NULL;
 	if (in) {
 		rewind(in);
-		find_read_made(in, h, n, symbols);
+		find_read_made(f, &lines);
 	} else if (!find_dump_failure(f->dumps, o->pid, &why)) {
 		err_set(&why, ENOENT,
 			"process %u has made code, and no %s that names it (node has "
@@ -362,12 +443,9 @@ static int find_made(struct finder *f, const struct find_head *h, size_t n, stru
 	if (find_string(f, why.no ? why.text : NULL, &object.why, e) < 0 ||
 		find_begin_object(f, &object, o->path, e) < 0)
 		return -e->no;
-	for (size_t i = 0; i < n; i++) {
-		symbols[i].address = h[i].at->offset;
-		if (find_add_functions(f, &h[i], symbols[i], &frame, 1, e) < 0)
+	for (size_t i = 0; i < n; i++)
+		if (find_add_functions(f, &h[i], find_made_symbol(&lines, i), &frame, 1, e) < 0)
 			return -e->no;
-		free((char *)(uintptr_t)symbols[i].name);
-	}
 	return 0;
 }
 
@@ -459,6 +537,8 @@ static size_t find_same_object(const struct finder *f, const struct find_head *h
 
 static int find_all(struct finder *f, struct err *e)
 {
+	uint64_t now;
+
 	if (hash_init(&f->strings) < 0)
 		return find_no_memory(e);
 	if (find_add_string(f, "", 0, hash_name(""), e) < 0 || find_collect(f, e) < 0)
@@ -467,6 +547,8 @@ static int find_all(struct finder *f, struct err *e)
 		const struct find_head *h = &f->heads[i];
 
 		n = find_same_object(f, h);
+		now = nsec_now(CLOCK_PROCESS_CPUTIME_ID);
+		f->until = now + (BOUNDED_SECONDS * NSEC_PER_SEC - now) / 2;
 		if ((h->at->kernel           ? find_kernel
 			    : h->object->pid ? find_made
 					     : find_file)(f, h, n, e) < 0)

@@ -225,12 +225,34 @@ const struct jit_code *jitdump_find(const struct jitdump *d, uint64_t offset)
 		       : NULL;
 }
 
-unsigned jitdump_line(const struct jit_code *code, uint64_t offset, const char **file)
+static int jitdump_compare_lines(const void *a, const void *b)
+{
+	const struct jitdump_line *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->from < y->from ? -1 : 1;
+}
+
+static bool jitdump_add_line(struct jitdump_lines *lines, struct jitdump_line line)
+{
+	struct jitdump_line *all = indexed_room(lines->all, lines->n, &lines->room, sizeof(*all));
+
+	if (!all)
+		return false;
+	lines->all = all;
+	all[lines->n++] = line;
+	return true;
+}
+
+/* Reads the lines of a function, and sorts them. Those for which there is no memory are not known.
+ */
+static void jitdump_read_lines(struct jitdump_lines *lines, const struct jit_code *code)
 {
 	const char *p = code->lines, *end = p ? p + code->lines_size : NULL, *name = NULL;
-	uint64_t best = 0;
-	unsigned line = 0;
 
+	lines->of = code;
+	lines->n = 0;
 	while (p && (size_t)(end - p) > sizeof(struct jit_line)) {
 		const char *text = p + sizeof(struct jit_line);
 		const char *after = memchr(text, '\0', (size_t)(end - text));
@@ -241,13 +263,30 @@ unsigned jitdump_line(const struct jit_code *code, uint64_t offset, const char *
 		memcpy(&l, p, sizeof(l));
 		if (strcmp(text, "\xff") != 0)
 			name = text;
-		if (name && l.address - code->address <= offset &&
-			l.address - code->address >= best) {
-			best = l.address - code->address;
-			line = l.line;
-			*file = name;
-		}
+		if (name &&
+			!jitdump_add_line(lines,
+				(struct jitdump_line){l.address - code->address, name, p, l.line}))
+			break;
 		p = after + 1;
 	}
-	return line;
+	if (lines->n)
+		qsort(lines->all, lines->n, sizeof(*lines->all), jitdump_compare_lines);
+}
+
+const struct jitdump_line *jitdump_line(
+	struct jitdump_lines *lines, const struct jit_code *code, uint64_t offset)
+{
+	uint32_t low = 0, high;
+
+	if (lines->of != code)
+		jitdump_read_lines(lines, code);
+	for (high = lines->n; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (lines->all[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &lines->all[low - 1] : NULL;
 }

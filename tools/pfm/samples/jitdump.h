@@ -48,7 +48,24 @@ void jitdump_free(struct jitdump *d);
 
 /* The function whose instructions are at @offset of the file; NULL: none. */
 const struct jit_code *jitdump_find(const struct jitdump *d, uint64_t offset);
-/* The source line @offset bytes after the function's beginning. Returns 0: it is not known. */
-unsigned jitdump_line(const struct jit_code *code, uint64_t offset, const char **file);
+
+/* A source line of a function. */
+struct jitdump_line {
+	uint64_t offset; /* of its first instruction in the function */
+	const char *file;
+	const char *from; /* the record in the jitdump */
+	uint32_t line;
+};
+
+/* The lines of the function that was last looked up. Begins as 0; the caller frees @all. */
+struct jitdump_lines {
+	const struct jit_code *of;
+	struct jitdump_line *all;
+	uint32_t n, room;
+};
+
+/* The source line @offset bytes after the function's beginning; NULL: it is not known. */
+const struct jitdump_line *jitdump_line(
+	struct jitdump_lines *lines, const struct jit_code *code, uint64_t offset);
 
 #endif
