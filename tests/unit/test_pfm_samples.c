@@ -1271,6 +1271,33 @@ TEST(functions_of_a_jitdump)
 	image_free(&im);
 }
 
+/* A process that maps files over and over does not fill the memory. Parts of older mappings stay. */
+TEST(covered_mappings)
+{
+	struct data_map m = {.pid = 1, .addr = 0x3000, .len = 0x1000};
+	struct image im;
+	uint64_t files;
+
+	assert_int_equal(image_init(&im), 0);
+	assert_int_equal(image_add(&im, &m, "/first"), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		m.addr = 0x1000;
+		m.len = 0x2800;
+		assert_int_equal(image_add(&im, &m, i % 2 ? "/a.so" : "/b.so"), 0);
+		m.addr = 0x2000;
+		m.len = 0x1000;
+		files = image_known(&im, 1)->files;
+		assert_int_equal(image_add(&im, &m, "//anon"), 0);
+		assert_int_equal(image_known(&im, 1)->files, files);
+	}
+	assert_int_equal(image_known(&im, 1)->maps.n, 3);
+	assert_string_equal(image_find(&im, 1, 0x1000)->object->path, "/a.so");
+	assert_string_equal(image_find(&im, 1, 0x2fff)->object->path, "//anon");
+	assert_string_equal(image_find(&im, 1, 0x37ff)->object->path, "/a.so");
+	assert_string_equal(image_find(&im, 1, 0x3800)->object->path, "/first");
+	image_free(&im);
+}
+
 /* Writes to a jitdump a function of 16 bytes. */
 static void put_jit(FILE *to, uint64_t time, uint64_t address, uint64_t index)
 {

@@ -254,10 +254,28 @@ static int image_append(struct image_maps *maps, struct image_map map)
 	return 0;
 }
 
+/* Drops the mappings that @by covers: a process may map files over and over. */
+static void image_drop_covered(struct image_process *p, const struct image_map *by)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->maps.n; i++) {
+		const struct image_map *m = &p->maps.all[i];
+		uint64_t from = m->addr - by->addr;
+
+		if (from <= by->len && m->len <= by->len - from)
+			p->files += !object_is_made(m->object);
+		else
+			p->maps.all[n++] = *m;
+	}
+	p->maps.n = n;
+}
+
 int image_add(struct image *im, const struct data_map *m, const char *name)
 {
 	struct image_process *p = image_process(im, m->pid);
 	struct object *o = image_object(im, image_path(m, name), m->id, m->id_size);
+	struct image_map map = {m->addr, m->len, m->pgoff, o};
 
 	if (!p || !o)
 		return -ENOMEM;
@@ -265,8 +283,11 @@ int image_add(struct image *im, const struct data_map *m, const char *name)
 		return 0;
 	p->makes_code |= object_is_made(o);
 	p->changed = ++im->changes;
-	return image_append(o->is_dump ? &p->codes : &p->maps,
-		(struct image_map){m->addr, m->len, m->pgoff, o});
+	if (o->is_dump)
+		return image_append(&p->codes, map);
+	image_drop_covered(p, &map);
+	p->files += !object_is_made(o);
+	return image_append(&p->maps, map);
 }
 
 static struct image_thread *image_thread(const struct image *im, uint32_t tid)

@@ -57,6 +57,7 @@ struct image_process {
 	uint64_t named_at;
 	bool makes_code; /* pfm record: it has memory that is executed */
 	uint64_t execs;  /* how often its mappings were forgotten */
+	uint64_t files;  /* mappings of files that were added or dropped */
 };
 
 struct image_thread {
@@ -106,7 +107,8 @@ const struct object **image_objects(const struct image *im);
 /* Forgets the mappings of a process that executes another program. */
 void image_exec(struct image *im, uint32_t pid);
 /*
- * Adds a mapping of the file @name, which replaces older ones at its addresses. One of a jitdump's
+ * Adds a mapping of the file @name, which replaces older ones at its addresses. It drops those of
+ * which no address is left. One of a jitdump's
  * functions counts where the process has memory that it may have filled with code. The one of the
  * jitdump's beginning, by which the process tells that it writes one, has no code.
  */

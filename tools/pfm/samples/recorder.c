@@ -208,6 +208,7 @@ static int recorder_create(struct recorder *r, struct err *e)
 		return -e->no;
 	if (r->pieces)
 		pieces_created(r->pieces, r->out.fd);
+	r->head_bytes = r->out.written;
 	return 0;
 }
 
@@ -394,7 +395,8 @@ static int recorder_rotate(struct recorder *r, struct err *e)
 	int rc = pieces_completed(p, false, e);
 
 	if (rc <= 0 || !r->begun_ns ||
-		!((p->bytes && r->out.written >= p->bytes) || (p->ns && now - r->file_ns >= p->ns)))
+		!((p->bytes && r->out.written - r->head_bytes >= p->bytes) ||
+			(p->ns && now - r->file_ns >= p->ns)))
 		return rc < 0 ? rc : 0;
 	r->stopped_ns = now;
 	p->finisher = fork();

@@ -43,6 +43,7 @@ struct recorder {
 	uint64_t begun_ns;   /* CLOCK_MONOTONIC: when sampling began; 0: not yet */
 	uint64_t file_ns;    /* when that of the present file began */
 	uint64_t stopped_ns; /* when it ended; 0: not yet */
+	uint64_t head_bytes; /* with which the present piece began */
 	uint64_t shown_ns;   /* when progress was last shown */
 	struct text head;    /* the records with which each piece begins */
 	int epoll;

@@ -199,10 +199,9 @@ static void unwinder_begin(int fd, pid_t parent)
 
 /* Mappings that the other process has. */
 struct unwinder_slot {
-	uint32_t pid; /* 0: the slot is free */
-	uint64_t execs;
-	size_t n;
-	uint64_t used; /* when it was last used, in stacks */
+	uint32_t pid;          /* 0: the slot is free */
+	uint64_t execs, files; /* as in struct image_process */
+	uint64_t used;         /* when it was last used, in stacks */
 };
 
 /* A process some of whose chains were broken. */
@@ -443,18 +442,6 @@ static bool unwinder_send_process(struct unwinder *u, unsigned slot, const struc
 	return unwinder_send_files(u, p) && unwinder_send(u->fd, parts, 2, -1);
 }
 
-/* Whether the process has the mapped files that were sent: code that it has made since does not
- * matter. */
-static bool unwinder_is_current(const struct unwinder_slot *s, const struct image_process *p)
-{
-	if (s->execs != p->execs || s->n > p->maps.n)
-		return false;
-	for (size_t i = s->n; i < p->maps.n; i++)
-		if (unwinder_has_file(&p->maps.all[i]))
-			return false;
-	return true;
-}
-
 /* The slot of a process, or the one that was not used for the longest time. */
 static struct unwinder_slot *unwinder_find_slot(struct unwinder *u, uint32_t pid)
 {
@@ -480,9 +467,11 @@ static bool unwinder_send_stack(
 		{head, sizeof(head)}, {(void *)(uintptr_t)user, sizeof(*user) + user->stack_size}};
 
 	p = p ? p : &none;
-	if ((s->pid != pid || !unwinder_is_current(s, p)) && !unwinder_send_process(u, head[1], p))
+	/* Code that the process has made since does not matter. */
+	if ((s->pid != pid || s->execs != p->execs || s->files != p->files) &&
+		!unwinder_send_process(u, head[1], p))
 		return false;
-	*s = (struct unwinder_slot){pid, p->execs, p->maps.n, u->stacks};
+	*s = (struct unwinder_slot){pid, p->execs, p->files, u->stacks};
 	return unwinder_send(u->fd, parts, 2, -1);
 }
 
