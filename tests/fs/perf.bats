@@ -187,7 +187,7 @@ ran() { # PID TICKS
 		sh -c "while :; do :; done" 3>&- & trap "kill $!" EXIT
 		echo "load tid=$!" >ctl
 		echo start >ctl
-		! cat pmd/0 2>/dev/null
+		! cat pmd/0 2>/dev/null || exit 1
 		cat last_error
 		cd "$0/ctx" && rmdir u && mkdir v && cd v
 		echo profile >format
