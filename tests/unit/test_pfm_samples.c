@@ -18,6 +18,7 @@
 #include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/find_dumps.h"
 #include "tools/pfm/samples/mapped_file.h"
+#include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/protobuf.h"
@@ -1953,6 +1954,53 @@ TEST(links_of_another_root)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	unlink(at);
 	rmdir(root);
+}
+
+static int end_by(void *signal_number, struct err *err)
+{
+	(void)err;
+	return raise(*(const int *)signal_number);
+}
+
+static int bounded_by(int by, struct err *err)
+{
+	*err = (struct err){0};
+	return bounded_run(end_by, &by, "the test", err);
+}
+
+TEST(broken_off)
+{
+	struct err waited;
+
+	assert_int_equal(bounded_by(SIGALRM, &waited), -ETIMEDOUT);
+	assert_int_equal(bounded_by(SIGXCPU, &e), -ETIMEDOUT);
+	assert_string_not_equal(e.text, waited.text);
+	assert_int_equal(bounded_by(SIGKILL, &e), -EIO);
+}
+
+TEST(numbers_of_pieces)
+{
+	char root[] = "/tmp/test_pfm_pieces.XXXXXX", file[64], at[96];
+	struct pieces p = {.keep = 2};
+
+	assert_non_null(mkdtemp(root));
+	snprintf(file, sizeof(file), "%s/file", root);
+	snprintf(at, sizeof(at), "%s.4294967296", file);
+	assert_int_equal(close(open(at, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(pieces_begin(&p, file, &e), 0);
+	assert_int_equal(p.number, UINT64_C(4294967297));
+	pieces_free(&p);
+	unlink(at);
+	snprintf(at, sizeof(at), "%s.18446744073709551615", file);
+	assert_int_equal(close(open(at, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	p = (struct pieces){.keep = 2};
+	assert_int_equal(pieces_begin(&p, file, &e), -EOVERFLOW);
+	pieces_free(&p);
+	unlink(at);
+	rmdir(root);
+	p = (struct pieces){.keep = 2};
+	assert_int_equal(pieces_begin(&p, file, &e), -ENOENT);
+	pieces_free(&p);
 }
 
 /* Becomes root of a user namespace in which no other user exists. */

@@ -50,11 +50,15 @@ static void bounded_limit(void)
 /* The sentence about a process that a signal has ended. */
 static int bounded_broken_off(int by, const char *title, struct err *e)
 {
-	if (by == SIGALRM || by == SIGXCPU)
+	if (by == SIGALRM)
 		return err_set(e, ETIMEDOUT,
-			"%s was broken off after %d s of CPU time: debug files are large, or "
-			"debuginfod is slow (unset DEBUGINFOD_URLS)",
-			title, BOUNDED_SECONDS);
+			"%s was broken off after %d s: debuginfod may be slow (unset "
+			"DEBUGINFOD_URLS), or the file system that has the programs",
+			title, BOUNDED_WAIT);
+	if (by == SIGXCPU)
+		return err_set(e, ETIMEDOUT,
+			"%s was broken off after %d s of CPU time: debug files are large", title,
+			BOUNDED_SECONDS);
 	return err_set(e, EIO,
 		"%s was ended by signal %d: a program or its debug file may be damaged", title, by);
 }

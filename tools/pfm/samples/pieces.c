@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 
+/* The greatest number that a file may have: more pieces follow. */
+#define PIECES_LAST (UINT64_MAX / 2)
+
 /* The number behind "NAME."; 0: @entry is not named like that. */
 static uint64_t pieces_number(const char *entry, const char *name)
 {
@@ -20,7 +23,7 @@ static uint64_t pieces_number(const char *entry, const char *name)
 	struct err ignored;
 
 	if (strncmp(entry, name, n) != 0 || entry[n] != '.' ||
-		num_max(slice_of(entry + n + 1), UINT32_MAX, &number, &ignored) < 0)
+		num_max(slice_of(entry + n + 1), UINT64_MAX, &number, &ignored) < 0)
 		return 0;
 	return number;
 }
@@ -43,14 +46,21 @@ int pieces_begin(struct pieces *p, const char *file, struct err *e)
 	struct dirent *de;
 
 	p->file = file;
+	if (!d)
+		return err_set(e, errno,
+			"-o %s: cannot list the directory, which may have pieces: %s", file,
+			err_name(errno));
 	p->all = calloc(p->keep, sizeof(*p->all));
-	if (!parent || !p->all)
+	if (!p->all)
 		return err_set(e, ENOMEM, "no memory for the names of files");
-	while (d && (de = readdir(d)) != NULL) {
+	while ((de = readdir(d)) != NULL) {
 		uint64_t number = pieces_number(de->d_name, slash ? slash + 1 : file);
 
 		p->number = number > p->number ? number : p->number;
 	}
+	if (p->number > PIECES_LAST)
+		return err_set(e, EOVERFLOW, "-o %s: %s.%" PRIu64 " is there: rename it", file,
+			file, p->number);
 	p->first = ++p->number;
 	return pieces_set_path(p, e);
 }

@@ -355,14 +355,15 @@ static int recorder_complete(struct recorder *r, struct err *e)
 	return data_put(&r->out, DATA_END, &end, sizeof(end), NULL, e);
 }
 
-/* Completes a piece, in a process of its own, which Ctrl-C in the terminal does not end. Returns
- * the exit status. */
+/* Completes a piece, in a process of its own, which Ctrl-C in the terminal does not end, and a
+ * sentence there does not stop, as one from the background may. Returns the exit status. */
 static int recorder_complete_piece(struct recorder *r)
 {
 	struct err e = {0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
+	signal(SIGTTOU, SIG_IGN);
 	if (recorder_complete(r, &e) < 0)
 		return e.no;
 	return data_close(&r->out, &e) < 0 ? e.no : 0;

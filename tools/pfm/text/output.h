@@ -35,7 +35,8 @@ struct output_id {
 
 /* Gets the identity of the open file; all 0: not known. */
 void output_identify(int fd, struct output_id *id);
-/* Removes the file @id at @path. -ESTALE: another one is there. */
+/* Removes the file @id at @path. -ESTALE: another one is there. It removes one that comes to be
+ * there in that moment, by a process that may write the directory. */
 int output_remove(const char *path, const struct output_id *id);
 
 #endif
