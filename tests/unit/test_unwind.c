@@ -4,10 +4,12 @@
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 
 #include "base/cleanup.h"
@@ -320,6 +322,38 @@ TEST(without_rights)
 	assert_string_equal(child_status("CapPrm:"), "CapPrm:\t0000000000000000\n");
 	assert_string_equal(child_status("NoNewPrivs:"), "NoNewPrivs:\t1\n");
 	unwinder_free(u);
+}
+
+/* Unwinds as root of a user namespace without other users. Returns the exit status. */
+static int unwind_alone(void)
+{
+	struct unwinder *u = NULL;
+	int fd;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return 2;
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	if (write(fd, "0 0 1", 5) != 5 || unwinder_new(&u, &why) < 0)
+		return 2;
+	return unwind_there(u, 7).end != UNWIND_WHOLE ||
+	       strcmp(child_status("CapPrm:"), "CapPrm:\t0000000000000000\n") != 0;
+}
+
+TEST(without_other_users)
+{
+	int status;
+	pid_t pid;
+
+	need_libdw();
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0)
+		_exit(unwind_alone());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 /* Copies this program. */

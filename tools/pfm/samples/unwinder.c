@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,16 +154,40 @@ static void unwinder_serve(struct unwinder_server *s)
 		}
 }
 
+/* Whether root is another user outside. The inode number of the initial user namespace is fixed:
+ * PROC_USER_INIT_INO of the kernel. */
+static bool unwinder_in_user_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xEFFFFFFD;
+}
+
+static bool unwinder_become_nobody(void)
+{
+	return setgroups(0, NULL) == 0 &&
+	       setresgid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0 &&
+	       setresuid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0;
+}
+
+/* A user namespace may have no other user. Without capabilities, root is a user like others there.
+ */
+static bool unwinder_drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	return syscall(SYS_capset, &head, none) == 0;
+}
+
 /* Gives up root's rights for good: a hostile file that takes over this process finds nothing but
  * the descriptors of files that pfm has sent. */
 static bool unwinder_drop_rights(void)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return false;
-	return geteuid() != 0 ||
-	       (setgroups(0, NULL) == 0 &&
-		       setresgid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0 &&
-		       setresuid(UNWINDER_NOBODY, UNWINDER_NOBODY, UNWINDER_NOBODY) == 0);
+	return geteuid() != 0 || unwinder_become_nobody() ||
+	       (unwinder_in_user_namespace() && unwinder_drop_capabilities());
 }
 
 /* Bounds what a damaged file can take. */
