@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	CHECK(same(&r, &other) && r.num == 5 && r.pmd);
-	CHECK(!(r.conf.flags & ~(PMD_NOTIFY | PMD_RANDOM | PMD_NO64)));
+	CHECK(!(r.conf.flags & ~(PMD_NOTIFY | PMD_RANDOM | PMD_NO64 | PMD_BARE)));
 	check_value(r.value);
 	check_printed(&r);
 	return 0;

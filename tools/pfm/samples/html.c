@@ -295,16 +295,16 @@ static int html_add_up(struct html *h)
 	const struct recorded_sample *s = h->r->samples;
 	CLEANUP_FREE uint32_t *lane = html_make_lanes(h);
 	size_t all = h->r->nsamples, n = 0;
-	double span = (double)h->span + 1;
+	double span = (double)h->span + 1, ticks = HTML_TICKS;
 
 	h->sums = calloc(all + 1, sizeof(*h->sums));
 	if (!h->sums || !lane)
 		return -ENOMEM;
 	for (size_t i = 0; i < all; i++) {
-		double tick = (double)(s[i].time - h->start) / span * HTML_TICKS;
+		double tick = (double)(s[i].time - h->start) / span * ticks;
 
 		h->sums[i] = (struct html_sum){.lane = lane[s[i].thread],
-			.tick = tick < HTML_TICKS ? (uint32_t)tick : HTML_TICKS - 1,
+			.tick = tick < ticks ? (uint32_t)tick : HTML_TICKS - 1,
 			.node = h->number[stacks_leaf(&h->st, &s[i])],
 			.weight = s[i].weight};
 	}
