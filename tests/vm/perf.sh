@@ -451,7 +451,9 @@ profiled() {
 	taskset -pc 0 $$ >/dev/null
 	start_daemon --backend=perf
 	write $mnt/config/overflow_rate_max 1000000
-	# The emulated machine takes long for an interrupt: the kernel is not to stop the counter for that.
+	# The emulated machine takes long for an interrupt: the kernel is not to stop the counter for that, nor for
+	# interrupts of earlier scenarios.
+	write /proc/sys/kernel/perf_event_max_sample_rate 100000
 	percent=$(cat /proc/sys/kernel/perf_cpu_time_max_percent)
 	write /proc/sys/kernel/perf_cpu_time_max_percent 0
 	for try in 1 2 3 4 5; do
