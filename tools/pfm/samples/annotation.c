@@ -11,6 +11,7 @@
 #include "base/nsec.h"
 #include "base/num.h"
 #include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/indexed.h"
 #include "tools/pfm/samples/regular.h"
 #include "tools/pfm/text/names.h"
 #include "tools/pfm/text/utf8.h"
@@ -92,6 +93,7 @@ static struct annotated_file *annotation_file(struct annotation *a, const struct
 
 static int annotation_add_line(struct annotated_file *f, unsigned line, uint64_t weight)
 {
+	struct annotated_line *lines;
 	size_t at = f->n;
 
 	while (at && f->lines[at - 1].line > line)
@@ -101,15 +103,10 @@ static int annotation_add_line(struct annotated_file *f, unsigned line, uint64_t
 		f->lines[at - 1].weight += weight;
 		return 0;
 	}
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 32;
-		struct annotated_line *lines = realloc(f->lines, room * sizeof(*lines));
-
-		if (!lines)
-			return -ENOMEM;
-		f->lines = lines;
-		f->room = room;
-	}
+	lines = indexed_room(f->lines, f->n, &f->room, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	f->lines = lines;
 	memmove(&f->lines[at + 1], &f->lines[at], (f->n++ - at) * sizeof(*f->lines));
 	f->lines[at] = (struct annotated_line){line, weight};
 	return 0;

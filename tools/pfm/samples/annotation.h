@@ -19,7 +19,7 @@ struct annotated_file {
 	const struct object *in; /* has the code; NULL: no file has it, or those of several users */
 	uint64_t weight;
 	struct annotated_line *lines; /* sorted */
-	size_t n, room;
+	uint32_t n, room;
 };
 
 struct annotation {

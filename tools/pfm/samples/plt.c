@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/indexed.h"
 #include "tools/pfm/samples/libdw.h"
 
 enum {
@@ -22,7 +23,7 @@ struct plt_slot {
 struct plt {
 	Elf *elf;
 	struct plt_slot *slots; /* sorted */
-	size_t n, room;
+	uint32_t n, room;
 };
 
 static int plt_compare(const void *a, const void *b)
@@ -34,16 +35,12 @@ static int plt_compare(const void *a, const void *b)
 
 static int plt_add_slot(struct plt *p, uint64_t address, const char *name)
 {
-	if (p->n == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		struct plt_slot *slots =
-			room <= PLT_SLOTS ? realloc(p->slots, room * sizeof(*slots)) : NULL;
+	struct plt_slot *slots =
+		p->n < PLT_SLOTS ? indexed_room(p->slots, p->n, &p->room, sizeof(*slots)) : NULL;
 
-		if (!slots)
-			return -ENOMEM;
-		p->slots = slots;
-		p->room = room;
-	}
+	if (!slots)
+		return -ENOMEM;
+	p->slots = slots;
 	p->slots[p->n++] = (struct plt_slot){address, name};
 	return 0;
 }
