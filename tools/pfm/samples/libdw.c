@@ -13,3 +13,11 @@ bool libdw_open(void)
 			"libdw.so.1", functions, sizeof(functions) / sizeof(functions[0]), &libdw);
 	return state;
 }
+
+int libdw_find_no_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+	const char *file, const char *link, GElf_Word crc, char **found)
+{
+	(void)module, (void)userdata, (void)name, (void)base;
+	(void)file, (void)link, (void)crc, (void)found;
+	return -1;
+}

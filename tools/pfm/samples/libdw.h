@@ -67,5 +67,8 @@ extern struct libdw {
 
 /* False: it is not installed. */
 bool libdw_open(void);
+/* A Dwfl_Callbacks.find_debuginfo: no debug file is opened. */
+int libdw_find_no_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+	const char *file, const char *link, GElf_Word crc, char **found);
 
 #endif

@@ -70,14 +70,6 @@ static int symbols_find_debug_file(Dwfl_Module *module, void **userdata, const c
 		module, userdata, name, base, file, link, crc, found);
 }
 
-static int symbols_find_no_file(Dwfl_Module *module, void **userdata, const char *name,
-	Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **found)
-{
-	(void)module, (void)userdata, (void)name, (void)base;
-	(void)file, (void)link, (void)crc, (void)found;
-	return -1;
-}
-
 /* The other functions are set by symbols_supported(). */
 static Dwfl_Callbacks symbols_callbacks = {
 	.find_debuginfo = symbols_find_debug_file,
@@ -199,7 +191,7 @@ uid_t symbols_owner(const struct symbols *s)
 
 void symbols_without_debug_files(struct symbols *s)
 {
-	symbols_callbacks.find_debuginfo = symbols_find_no_file;
+	symbols_callbacks.find_debuginfo = libdw_find_no_file;
 	debug_info_free(s->lines);
 	s->lines = NULL;
 }

@@ -49,15 +49,7 @@ struct unwind_process {
 };
 
 /* Debug files are not looked for: programs and libraries have CFI for exceptions, .eh_frame. */
-static int unwind_find_no_file(Dwfl_Module *module, void **userdata, const char *name,
-	Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **found)
-{
-	(void)module, (void)userdata, (void)name, (void)base;
-	(void)file, (void)link, (void)crc, (void)found;
-	return -1;
-}
-
-static Dwfl_Callbacks unwind_files = {.find_debuginfo = unwind_find_no_file};
+static Dwfl_Callbacks unwind_files = {.find_debuginfo = libdw_find_no_file};
 
 int unwind_check(struct err *e)
 {
