@@ -85,8 +85,9 @@ static void check_with(const uint8_t *data, size_t size, unsigned names, FILE *o
 	struct err e;
 	int rc;
 
-	CHECK(data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e) == 0);
-	rc = recording_take(&r, f, names, &e);
+	rc = data_take(&f, with_head(data, size), sizeof(struct data_head) + size, "it", &e);
+	if (rc == 0)
+		rc = recording_take(&r, f, names, &e);
 	if (rc < 0) {
 		check_refusal(rc, &e);
 		return;
@@ -96,6 +97,7 @@ static void check_with(const uint8_t *data, size_t size, unsigned names, FILE *o
 		check_samples(&r);
 		check_output(&r, out);
 	}
+	recording_drop_addresses(&r);
 	recording_close(&r);
 }
 

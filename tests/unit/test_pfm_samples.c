@@ -1035,6 +1035,111 @@ TEST(cut_anywhere)
 	free(p);
 }
 
+/* A record whose content does not fit its type; the others of its kind do. */
+static void refused(enum data_type type, const void *fixed, size_t n, const char *text)
+{
+	char *p;
+
+	begin();
+	assert_int_equal(data_put(&w, type, fixed, n, text, &e), 0);
+	finish();
+	p = slurp(&n);
+	assert_int_equal(take(p, n), -EINVAL);
+	assert_non_null(strstr(e.text, "damaged"));
+	free(p);
+}
+
+/* The number of stacks of the file, and of those that share the frames of another. */
+static void count_stacks(struct data_file *f, unsigned *n, unsigned *shared)
+{
+	const struct data_rec *rec;
+
+	*n = *shared = 0;
+	while (data_next(f, &rec, &e) > 0) {
+		const struct data_stack *s = data_body(rec);
+
+		if (rec->type != DATA_STACK)
+			continue;
+		assert_int_equal(data_frames(s)[0], *n % 2 ? 0x1200 : 0x1100);
+		++*n;
+		*shared += s->back != 0;
+	}
+	f->at = sizeof(struct data_head);
+}
+
+/* In memory, a call chain is kept once, however many samples have it. */
+TEST(shared_chains)
+{
+	enum { MANY = 10000 };
+	uint64_t frames[200] = {0};
+	unsigned n, shared;
+	struct data_file f;
+
+	begin();
+	for (unsigned i = 0; i < MANY; i++) {
+		frames[0] = i % 2 ? 0x1200 : 0x1100;
+		stack(2 + i, 0, frames, COUNT(frames));
+	}
+	end();
+	assert_int_equal(data_load(&f, path, &e), 0);
+	assert_false(f.cut);
+	assert_true(f.n < MANY * (sizeof(struct data_rec) + sizeof(struct data_stack)) + 8192);
+	count_stacks(&f, &n, &shared);
+	assert_int_equal(n, MANY);
+	assert_int_equal(shared, MANY - 2);
+	assert_int_equal(recording_take(&r, f, RECORDING_ADDRESSES, &e), 0);
+	assert_int_equal(r.nsamples, MANY);
+	recording_close(&r);
+}
+
+/* A file cannot say that a stack has the frames of another. */
+TEST(hostile_back)
+{
+	struct {
+		struct data_stack s;
+		uint64_t frame;
+	} st = {{.weight = 1, .nframes = 1, .back = 1 << 30}, 0x1234};
+
+	begin();
+	assert_int_equal(data_put(&w, DATA_STACK, &st, sizeof(st), NULL, &e), 0);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(perf_script_write, out, sizeof(out));
+	assert_contains(out, "\t            1234 ");
+	recording_close(&r);
+	refused(DATA_STACK, &st.s, sizeof(st.s), NULL);
+}
+
+static size_t count_bytes(const char *p, size_t n)
+{
+	size_t set = 0;
+
+	for (size_t i = 0; i < n; i++)
+		set += p[i] != 0;
+	return set;
+}
+
+/* Outputs without addresses need no samples of the file. */
+TEST(dropped_addresses)
+{
+	enum { MANY = 2000, SOME = 8192 };
+	static char again[4096];
+
+	begin();
+	comm(1, 10, "prog", false);
+	for (unsigned i = 0; i < MANY; i++)
+		sample(2 + i, 10, 0x1111 * (1 + i % 4), 1);
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(folded_write, out, sizeof(out));
+	assert_int_not_equal(count_bytes(r.file.p + r.file.n / 2, SOME), 0);
+	recording_drop_addresses(&r);
+	assert_int_equal(count_bytes(r.file.p + r.file.n / 2, SOME), 0);
+	written(folded_write, again, sizeof(again));
+	assert_string_equal(out, again);
+	recording_close(&r);
+}
+
 TEST(other_files)
 {
 	struct data_head head = {.version = DATA_VERSION, .order = DATA_ORDER};
@@ -1049,20 +1154,6 @@ TEST(other_files)
 	assert_int_equal(take((char *)&head, sizeof(head)), -EINVAL);
 	assert_int_equal(recording_open(&r, "/nonexistent/x", RECORDING_ADDRESSES, &e), -ENOENT);
 	assert_int_equal(recording_open(&r, "/", RECORDING_ADDRESSES, &e), -EISDIR);
-}
-
-/* A record whose content does not fit its type; the others of its kind do. */
-static void refused(enum data_type type, const void *fixed, size_t n, const char *text)
-{
-	char *p;
-
-	begin();
-	assert_int_equal(data_put(&w, type, fixed, n, text, &e), 0);
-	finish();
-	p = slurp(&n);
-	assert_int_equal(take(p, n), -EINVAL);
-	assert_non_null(strstr(e.text, "damaged"));
-	free(p);
 }
 
 TEST(damaged_records)
@@ -1272,7 +1363,8 @@ TEST(functions_of_a_jitdump)
 	image_free(&im);
 }
 
-/* A process that maps files over and over does not fill the memory. Parts of older mappings stay. */
+/* A process that maps files over and over does not fill the memory. Parts of older mappings stay.
+ */
 TEST(covered_mappings)
 {
 	struct data_map m = {.pid = 1, .addr = 0x3000, .len = 0x1000};

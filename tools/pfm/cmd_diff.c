@@ -163,8 +163,10 @@ static int diff_run(int argc, char **argv, struct err *e)
 	rc = recording_open(&before, argv[optind], o.names, e);
 	if (rc < 0)
 		return rc;
+	recording_drop_addresses(&before);
 	rc = recording_open(&after, argv[optind + 1], o.names, e);
 	if (rc == 0) {
+		recording_drop_addresses(&after);
 		o.r[0] = &before;
 		o.r[1] = &after;
 		rc = diff_write_all(&o, e);

@@ -272,6 +272,8 @@ static int report_run(int argc, char **argv, struct err *e)
 	rc = recording_open(&r, o.file, o.names, e);
 	if (rc < 0)
 		return rc;
+	if (!o.output[REPORT_PERF_SCRIPT])
+		recording_drop_addresses(&r);
 	rc = report_choose(&r, &o, e);
 	if (rc == 0)
 		rc = report_write_all(&r, &o, e);

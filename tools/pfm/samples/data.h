@@ -124,14 +124,15 @@ struct data_stack {
 	uint16_t nframes; /* with markers; 0: the stack is not known */
 	uint16_t event;   /* its number */
 	uint32_t flags;   /* enum data_stack_flag */
-	uint32_t reserved;
+	/* In memory: the distance in 8 bytes to the frames, which are those of an earlier stack.
+	 * In a file: 0. The frames follow. */
+	uint32_t back;
 };
 
-/* The frames, which follow @s: after a marker the instruction, then return addresses; 0: not
- * permitted. */
+/* The frames of @s: after a marker the instruction, then return addresses; 0: not permitted. */
 static inline const uint64_t *data_frames(const struct data_stack *s)
 {
-	return (const uint64_t *)(s + 1);
+	return s->back ? (const uint64_t *)s - s->back : (const uint64_t *)(s + 1);
 }
 
 enum data_loss {
@@ -241,23 +242,27 @@ int data_flush(struct data_writer *w, struct err *e);
 /* Flushes and closes the file. If it was never flushed, an older file stays as it is. */
 int data_close(struct data_writer *w, struct err *e);
 
-/* The content of a file in memory. */
+/* The content of a file in memory. Each call chain is kept once. */
 struct data_file {
 	char *p; /* aligned for any record */
 	size_t n;
 	size_t at;
-	bool cut;   /* the file ends within a record */
-	bool named; /* it has objects */
+	size_t packed; /* up to there, frames may be those of an earlier stack */
+	bool cut;      /* the file ends within a record */
+	bool named;    /* it has objects */
 };
 
 /* Reads back what @w has written. */
 int data_reread(const struct data_writer *w, struct data_file *f, struct err *e);
 /* Reads the file @path, "-" for stdin. */
 int data_load(struct data_file *f, const char *path, struct err *e);
-/* Takes over @p, which has @n bytes from malloc, and checks the head. */
+/* Takes over @p, which has @n bytes from malloc, and checks it. */
 int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e);
 /* Appends the records of @fd, a file with a head. */
 int data_append(struct data_file *f, int fd, struct err *e);
+/* Frees the memory of samples and stacks of the records that have been read. They cannot be read
+ * again. */
+void data_drop_samples(struct data_file *f);
 void data_unload(struct data_file *f);
 
 /* Gets the next record, after checking it. Returns 1, 0 at the end, or -EINVAL. */

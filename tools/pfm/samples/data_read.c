@@ -8,9 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
+#include "tools/pfm/samples/indexed.h"
+
+/* What is read at once, in bytes: as much as there is already, but within these limits. */
+enum { DATA_READ_MIN = 1 << 16, DATA_READ_MAX = 1 << 23 };
+
+/* The different frames in a file that is being read. */
+struct data_chains {
+	const struct data_file *f;
+	uint64_t *at; /* positions of the stacks that have them, in 8 bytes */
+	uint32_t room;
+	struct indexed index;
+};
 
 /* Reads until @f has @room bytes. Returns 1, or 0 at the end of the file, which may be a pipe. */
 static int data_fill(struct data_file *f, int fd, size_t room)
@@ -58,31 +72,123 @@ static size_t data_bytes_max(void)
 	return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
 }
 
-/* Reads the rest. The file may be endless, so that each part is checked before more is read. */
-static int data_fill_records(struct data_file *f, int fd, const char *path, struct err *e)
+static const struct data_stack *data_stack_at(const struct data_file *f, uint64_t at)
+{
+	return data_body((const struct data_rec *)(f->p + 8 * at));
+}
+
+static uint64_t data_chain_hash(const struct data_stack *s)
+{
+	return hash_bytes(data_frames(s), s->nframes * sizeof(uint64_t));
+}
+
+static uint64_t data_chain_key(const void *of, uint32_t entry)
+{
+	const struct data_chains *c = of;
+
+	return data_chain_hash(data_stack_at(c->f, c->at[entry]));
+}
+
+/* Sets s->back if an earlier stack has the same frames. @at: the position of the record. */
+static int data_share(struct data_chains *c, struct data_stack *s, uint64_t at)
+{
+	uint64_t key = data_chain_hash(s), *all;
+
+	for (uint32_t i = indexed_first(&c->index, key); i != INDEXED_NONE;
+		i = indexed_next(&c->index, i)) {
+		const struct data_stack *known = data_stack_at(c->f, c->at[i]);
+		uint64_t back = (uint64_t)((const uint64_t *)s - data_frames(known));
+
+		if (back <= UINT32_MAX && known->nframes == s->nframes &&
+			memcmp(data_frames(known), data_frames(s), s->nframes * sizeof(*all)) ==
+				0) {
+			s->back = (uint32_t)back;
+			return 0;
+		}
+	}
+	all = indexed_room(c->at, c->index.n, &c->room, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	c->at = all;
+	all[c->index.n] = at;
+	return indexed_add(&c->index, key);
+}
+
+/* Moves the record at @from, which has been checked, behind the packed ones. */
+static int data_pack(struct data_chains *c, struct data_file *f, size_t from)
+{
+	struct data_rec *rec = (struct data_rec *)(f->p + f->packed);
+	struct data_stack *s = (struct data_stack *)(rec + 1);
+	uint32_t size = ((struct data_rec *)(f->p + from))->size;
+
+	memmove(rec, f->p + from, size);
+	if (rec->type == DATA_STACK && s->nframes) {
+		if (data_share(c, s, f->packed / 8) < 0)
+			return -ENOMEM;
+		if (s->back)
+			rec->size = sizeof(*rec) + sizeof(*s);
+	}
+	f->named |= rec->type == DATA_OBJECT;
+	f->packed += rec->size;
+	return 0;
+}
+
+/* Checks and packs the whole records that have been read. */
+static int data_pack_all(struct data_chains *c, struct data_file *f, struct err *e)
 {
 	const struct data_rec *rec;
-	int more = 1;
+	size_t from = f->at;
+	int rc;
 
-	for (size_t room = 1 << 16; more; room *= 2) {
-		int rc;
+	f->packed = f->at;
+	while ((rc = data_next(f, &rec, e)) > 0) {
+		if (data_pack(c, f, from) < 0)
+			return err_set(e, ENOMEM, "no memory for the recording");
+		from = f->at;
+	}
+	memmove(f->p + f->packed, f->p + f->at, f->n - f->at);
+	f->n -= f->at - f->packed;
+	f->at = f->packed;
+	return rc;
+}
 
-		if (room > data_bytes_max())
+/* Reads the rest. The file may be endless, so that each part is checked before more is read. */
+static int data_read_records(
+	struct data_chains *c, struct data_file *f, int fd, const char *path, struct err *e)
+{
+	size_t part;
+	int more;
+
+	do {
+		part = f->n < DATA_READ_MIN ? DATA_READ_MIN : f->n;
+		part = part > DATA_READ_MAX ? DATA_READ_MAX : part;
+		if (f->n + part > data_bytes_max())
 			return err_set(e, EFBIG,
-				"%s is larger than half of the memory: report on a larger machine",
+				"%s needs more than half of the memory: report on a larger machine",
 				path);
-		more = data_fill(f, fd, room);
+		more = data_fill(f, fd, f->n + part);
 		if (more < 0)
 			return err_set(e, -more, "cannot read %s: %s", path, err_name(-more));
-		while ((rc = data_next(f, &rec, e)) > 0)
-			f->named |= rec->type == DATA_OBJECT;
-		if (rc < 0)
+		if (data_pack_all(c, f, e) < 0)
 			return err_prefix(e, "%s", path);
-	}
+	} while (more);
 	f->cut = f->at < f->n;
 	f->n = f->at;
-	f->at = sizeof(struct data_head);
 	return 0;
+}
+
+/* Fills @f from @fd, or packs what it has if @fd is -1. */
+static int data_fill_records(struct data_file *f, int fd, const char *path, struct err *e)
+{
+	struct data_chains c = {.f = f};
+	int rc;
+
+	indexed_init(&c.index, data_chain_key, &c);
+	rc = fd < 0 ? data_pack_all(&c, f, e) : data_read_records(&c, f, fd, path, e);
+	indexed_free(&c.index);
+	free(c.at);
+	f->at = sizeof(struct data_head);
+	return rc;
 }
 
 static int data_read_all(struct data_file *f, int fd, const char *path, struct err *e)
@@ -136,7 +242,7 @@ int data_load(struct data_file *f, const char *path, struct err *e)
 int data_take(struct data_file *f, char *p, size_t n, const char *path, struct err *e)
 {
 	*f = (struct data_file){.p = p, .n = n, .at = sizeof(struct data_head)};
-	if (data_check_head(f, path, e) == 0)
+	if (data_check_head(f, path, e) == 0 && data_fill_records(f, -1, path, e) == 0)
 		return 0;
 	data_unload(f);
 	return -e->no;
@@ -153,6 +259,31 @@ int data_append(struct data_file *f, int fd, struct err *e)
 		rc = data_fill(f, fd, f->n + (size_t)end - sizeof(struct data_head));
 	}
 	return rc < 0 ? err_set(e, -rc, "cannot read the names: %s", err_name(-rc)) : 0;
+}
+
+/* Gives the whole pages within @n bytes back to the kernel. */
+static void data_drop(char *p, size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)p % page;
+
+	if (n > skip && n - skip >= page)
+		(void)madvise(p + skip, (n - skip) / page * page, MADV_DONTNEED);
+}
+
+void data_drop_samples(struct data_file *f)
+{
+	size_t begin = sizeof(struct data_head);
+
+	for (size_t at = begin; at < f->at;) {
+		const struct data_rec *rec = (const struct data_rec *)(f->p + at);
+
+		if (rec->type != DATA_SAMPLE && rec->type != DATA_STACK) {
+			data_drop(f->p + begin, at - begin);
+			begin = at + rec->size;
+		}
+		at += rec->size;
+	}
+	data_drop(f->p + begin, f->at - begin);
 }
 
 void data_unload(struct data_file *f)
@@ -220,10 +351,12 @@ static bool data_sample_fits(const struct data_sample *s, size_t size)
 	       size == offsetof(struct data_sample, ip) + s->nframes * sizeof(s->ip[0]);
 }
 
-static bool data_stack_fits(const struct data_stack *s, size_t size)
+static bool data_stack_fits(struct data_stack *s, size_t size, bool packed)
 {
+	if (!packed)
+		s->back = 0;
 	return s->nframes <= DATA_FRAMES_MAX && s->weight &&
-	       size == sizeof(*s) + s->nframes * sizeof(uint64_t);
+	       size == sizeof(*s) + (s->back ? 0 : s->nframes * sizeof(uint64_t));
 }
 
 static bool data_strings_fit(const struct data_strings *s, size_t size)
@@ -254,10 +387,11 @@ static bool data_places_fit(const struct data_places *p, size_t size)
 	return depth == 0;
 }
 
-/* Whether the record's contents fit in @size, its size without the head. */
-static bool data_fits(const struct data_rec *rec, size_t size)
+/* Whether the record's contents fit in its size. */
+static bool data_fits(struct data_rec *rec, bool packed)
 {
-	const char *body = data_body(rec);
+	size_t size = rec->size - sizeof(*rec);
+	char *body = (char *)(rec + 1);
 	bool text = rec->type == DATA_INFO || data_string(rec->type);
 
 	if (size < data_smallest(rec->type) || (text && body[size - 1] != '\0'))
@@ -267,7 +401,7 @@ static bool data_fits(const struct data_rec *rec, size_t size)
 	if (rec->type == DATA_SAMPLE)
 		return data_sample_fits((const struct data_sample *)body, size);
 	if (rec->type == DATA_STACK)
-		return data_stack_fits((const struct data_stack *)body, size);
+		return data_stack_fits((struct data_stack *)body, size, packed);
 	if (rec->type == DATA_OBJECT)
 		return ((const struct data_object *)body)->id_size <= DATA_BUILD_ID_MAX;
 	if (rec->type == DATA_STRINGS)
@@ -284,7 +418,7 @@ static int data_broken(const struct data_file *f, struct err *e)
 
 int data_next(struct data_file *f, const struct data_rec **rec, struct err *e)
 {
-	const struct data_rec *r = (const struct data_rec *)(f->p + f->at);
+	struct data_rec *r = (struct data_rec *)(f->p + f->at);
 	size_t left = f->n - f->at;
 
 	if (left < sizeof(*r)) {
@@ -297,7 +431,7 @@ int data_next(struct data_file *f, const struct data_rec **rec, struct err *e)
 		f->cut = true;
 		return 0;
 	}
-	if (!data_fits(r, r->size - sizeof(*r)))
+	if (!data_fits(r, f->at < f->packed))
 		return data_broken(f, e);
 	f->at += r->size;
 	*rec = r;

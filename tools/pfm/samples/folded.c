@@ -27,13 +27,14 @@ static void folded_append(struct text *path, const struct stack_name *k)
 static void folded_write_line(const struct folded *f, const struct stack_node *s)
 {
 	const struct stack_before *before = f->st.before ? &f->st.before[s - f->st.nodes] : NULL;
+	uint64_t self = stack_self(&f->st, s);
 
-	if (!s->self && !(before && before->self))
+	if (!self && !(before && before->self))
 		return;
 	fprintf(f->out, "%s", f->path.p ? f->path.p : "");
 	if (before)
 		fprintf(f->out, " %.0f", f->scale * (double)before->self);
-	fprintf(f->out, " %" PRIu64 "\n", s->self);
+	fprintf(f->out, " %" PRIu64 "\n", self);
 }
 
 /* Shortens the path to its first @n names. */

@@ -126,9 +126,10 @@ static int html_keep(struct html *h, uint64_t at_least)
 		h->number[i] = !i || nodes[i].weight >= at_least ? h->nkept++ : INDEXED_NONE;
 	for (uint32_t i = 0; i < h->st.n; i++) {
 		uint32_t caller = nodes[i].parent;
+		uint64_t self;
 		int n;
 
-		if (h->number[i] != INDEXED_NONE || !nodes[i].self)
+		if (h->number[i] != INDEXED_NONE || !(self = stack_self(&h->st, &nodes[i])))
 			continue;
 		while (h->number[caller] >= h->nkept)
 			caller = nodes[caller].parent;
@@ -136,7 +137,7 @@ static int html_keep(struct html *h, uint64_t at_least)
 		if (n < 0)
 			return -ENOMEM;
 		h->number[i] = h->nkept + (uint32_t)n;
-		h->shortened += nodes[i].self;
+		h->shortened += self;
 	}
 	if (at_least > h->r->weight || at_least == UINT64_MAX)
 		return 0;

@@ -19,8 +19,8 @@ struct timed {
 
 struct timeline {
 	struct timed *t;
-	size_t n;
-	size_t room;
+	uint32_t n;
+	uint32_t room;
 };
 
 /* The stack of a chain in the mappings with the number @version (image_version()). */
@@ -55,15 +55,11 @@ static int recording_compare(const void *a, const void *b)
 static int recording_add_timed(
 	struct timeline *l, const struct data_rec *rec, uint32_t chain, struct err *e)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 1024;
-		struct timed *t = realloc(l->t, room * sizeof(*t));
+	struct timed *t = indexed_room(l->t, l->n, &l->room, sizeof(*t));
 
-		if (!t)
-			return recording_no_memory(e);
-		l->t = t;
-		l->room = room;
-	}
+	if (!t)
+		return recording_no_memory(e);
+	l->t = t;
 	l->t[l->n].rec = rec;
 	l->t[l->n].chain = chain;
 	memcpy(&l->t[l->n++].time, data_body(rec), sizeof(uint64_t));
@@ -94,15 +90,12 @@ static const char *recording_loss(uint32_t kind)
 
 static int recording_add_loss(struct recording *r, const struct data_lost *lost, struct err *e)
 {
-	if (r->nlosses == r->losses_room) {
-		size_t room = r->losses_room ? 2 * r->losses_room : 16;
-		struct recorded_loss *more = realloc(r->losses, room * sizeof(*more));
+	struct recorded_loss *more =
+		indexed_room(r->losses, r->nlosses, &r->losses_room, sizeof(*more));
 
-		if (!more)
-			return recording_no_memory(e);
-		r->losses = more;
-		r->losses_room = room;
-	}
+	if (!more)
+		return recording_no_memory(e);
+	r->losses = more;
 	r->losses[r->nlosses++] = (struct recorded_loss){lost->kind, lost->count, lost->why};
 	return 0;
 }
@@ -551,6 +544,12 @@ void recording_choose(struct recording *r, unsigned event)
 	r->samples = r->event->samples;
 	r->nsamples = r->event->nsamples;
 	r->weight = r->event->weight;
+}
+
+void recording_drop_addresses(struct recording *r)
+{
+	interned_free(&r->chains);
+	data_drop_samples(&r->file);
 }
 
 void recording_close(struct recording *r)

@@ -94,8 +94,8 @@ struct recording {
 	unsigned names;        /* enum recording_names */
 	struct hash demangled; /* demangled names of functions, by the mangled name's address */
 	struct recorded_loss *losses; /* sorted by kind and reason */
-	size_t nlosses;
-	size_t losses_room;
+	uint32_t nlosses;
+	uint32_t losses_room;
 	struct text notes; /* lines about what is missing from the recording, and why */
 	bool ended;        /* the recording ended properly */
 	uint64_t end_ns;   /* CLOCK_MONOTONIC, if it ended */
@@ -105,6 +105,8 @@ struct recording {
 int recording_open(struct recording *r, const char *path, unsigned names, struct err *e);
 /* Reads a file in memory, which the recording takes over, and no other file. */
 int recording_take(struct recording *r, struct data_file file, unsigned names, struct err *e);
+/* Frees what only perf_script_write() needs, the addresses of samples. */
+void recording_drop_addresses(struct recording *r);
 void recording_close(struct recording *r);
 
 static inline const struct recorded_thread *recording_thread(

@@ -144,7 +144,7 @@ static int stacks_add(
 	}
 	if (callers && stacks_step(st, at, comm, &at) < 0)
 		return -ENOMEM;
-	st->nodes[at].self += p->weight;
+	st->nodes[at].weight += p->weight;
 	st->leaves[p->index] = at;
 	return 0;
 }
@@ -262,7 +262,6 @@ static void stacks_add_up(struct stacks *st)
 	for (uint32_t i = st->n; i-- > 0;) {
 		struct stack_node *s = &st->nodes[i];
 
-		s->weight += s->self;
 		if (st->before)
 			st->before[i].weight += st->before[i].self;
 		if (!i)
@@ -300,7 +299,7 @@ static int stacks_set_before(struct stacks *st, const uint64_t *selves, uint32_t
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		st->before[i].self = selves[i];
-		st->nodes[i].self -= selves[i];
+		st->nodes[i].weight -= selves[i];
 	}
 	return 0;
 }
@@ -314,7 +313,7 @@ static int stacks_fill_after(struct stacks *st, const struct recording *r, bool 
 	if (!selves)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		selves[i] = st->nodes[i].self;
+		selves[i] = st->nodes[i].weight;
 	return stacks_fill(st, r, callers) < 0 ? -ENOMEM : stacks_set_before(st, selves, n);
 }
 
@@ -368,6 +367,15 @@ uint32_t stacks_leaf(struct stacks *st, const struct recorded_sample *s)
 	int known = pairs_number(&st->alike, st->commands[s->thread], s->stack, NULL);
 
 	return known < 0 ? 0 : st->leaves[known];
+}
+
+uint64_t stack_self(const struct stacks *st, const struct stack_node *s)
+{
+	uint64_t self = s->weight;
+
+	for (uint32_t i = s->child; i; i = st->nodes[i].next)
+		self -= st->nodes[i].weight;
+	return self;
 }
 
 bool stacks_walk(const struct stacks *st, struct stack_walk *w, bool below)

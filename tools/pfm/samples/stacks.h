@@ -21,8 +21,7 @@ struct stack_name {
 /* Nodes are numbers: parents precede their children, and 0 is the root, which is the child and the
  * next of none. */
 struct stack_node {
-	uint64_t weight; /* with the nodes below */
-	uint64_t self;   /* without the nodes below */
+	uint64_t weight; /* with the nodes below; stack_self(): without them */
 	uint32_t parent;
 	uint32_t child; /* the first child; 0: none */
 	uint32_t next;  /* the next child of the same parent; 0: none */
@@ -78,6 +77,9 @@ struct stack_walk {
 /* Goes on to the next node in the order of the tree: the first below, if @below, or the next beside
  * or above. Returns false, at the root, at the end. Stacks may be too deep for recursion. */
 bool stacks_walk(const struct stacks *st, struct stack_walk *w, bool below);
+
+/* The overflows of a node without those of the nodes below. */
+uint64_t stack_self(const struct stacks *st, const struct stack_node *s);
 
 static inline const struct stack_name *stack_name(
 	const struct stacks *st, const struct stack_node *s)

@@ -43,7 +43,7 @@ static void tree_write_line(const struct tree *t, const struct stack_node *s, un
 		fprintf(t->out, "%7.2f%%          ", tree_percent(t, s->weight));
 	else
 		fprintf(t->out, "%7.2f%%%7.2f%%  ", tree_percent(t, s->weight),
-			tree_percent(t, s->self));
+			tree_percent(t, stack_self(&t->st, s)));
 	fprintf(t->out, "%*s", indent, "");
 	if (level > TREE_LEVELS)
 		indent += fprintf(t->out, "%u: ", level);

@@ -153,7 +153,7 @@ static int browser_list_functions(struct browser *b)
 
 		if (n == INDEXED_NONE)
 			continue;
-		b->functions[n].self += st->nodes[i].self;
+		b->functions[n].self += stack_self(st, &st->nodes[i]);
 		if (!browser_is_inner(st, of, i))
 			b->functions[n].total += st->nodes[i].weight;
 	}
@@ -257,7 +257,7 @@ static void browser_write_node(struct browser *b, struct text *t, const struct b
 
 	text_printf(t, "%7.2f%%", browser_percent(b, s->weight));
 	if (b->view == BROWSER_CALLEES)
-		text_printf(t, "%8.2f%%", browser_percent(b, s->self));
+		text_printf(t, "%8.2f%%", browser_percent(b, stack_self(&b->trees[b->view], s)));
 	text_printf(t, "  %*s%s ", (int)level * BROWSER_INDENT, "",
 		!s->child                         ? " "
 		: b->unfolded[b->view][row->what] ? "-"
