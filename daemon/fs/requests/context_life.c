@@ -39,10 +39,12 @@ void context_gone(struct engine_ctx *ec)
 {
 	struct fs_context *ctx = container_of(ec, struct fs_context, ec);
 
-	if (!ctx->closed) { /* the engine returns a child whose thread is not followed */
+	/* The engine returns a child whose thread is not followed. If the daemon is ending, it is
+	 * closed, but still in the tree. */
+	if (object_find(ctx->objs, ctx->self.serial))
 		object_remove(ctx->objs, ctx);
+	if (!ctx->closed)
 		context_close(ctx);
-	}
 	smpl_free(take_ptr(&ctx->smpl));
 	shared_unref(take_ptr(&ctx->set0.live));
 	shared_unref(take_ptr(&ctx->map.region));
