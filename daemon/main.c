@@ -13,9 +13,8 @@
 #include "daemon/check.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/fs.h"
-#include "daemon/fs/requests/file_read.h"
-#include "daemon/fs/requests/format_loader.h"
 #include "daemon/options.h"
+#include "daemon/percpu/workqueue.h"
 #include "formats/formats.h"
 
 /* Loads the built-in sampling formats, then those of the directory. */
@@ -118,7 +117,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perfmonfs: %s\n", e.text);
 		status = 1;
 	}
-	if (format_loader_is_stuck() || file_read_is_stuck())
+	if (workqueue_hangs())
 		_exit(status); /* exit() would wait for the file's constructors, or the device */
 	return status;
 }

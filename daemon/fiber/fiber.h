@@ -15,7 +15,7 @@
 
 enum {
 /* Bytes that a fiber's functions may use. The frames of sanitizers are larger. Tests measure
- * the use: `stack` of tests/unit/test_fiber.c, and `stack_of_a_read` of test_children.c. */
+ * the use: `stack` of tests/unit/test_fiber.c, and `stack_of_a_request` of test_children.c. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 	FIBER_STACK = 64 << 10,
 #else

@@ -350,6 +350,14 @@ static struct work *workqueue_take_waiting(struct workqueue *wq)
 	return w;
 }
 
+/* The process must not wait for a work that hangs. */
+static bool workqueue_hanging;
+
+bool workqueue_hangs(void)
+{
+	return workqueue_hanging;
+}
+
 void workqueue_stop(struct workqueue *wq)
 {
 	struct work *w;
@@ -365,7 +373,7 @@ void workqueue_stop(struct workqueue *wq)
 	pthread_cond_signal(&wq->wake);
 	pthread_mutex_unlock(&wq->lock);
 	if (w)
-		w->hangs = true;
+		workqueue_hanging = w->hangs = true;
 	else if (wq->started)
 		pthread_join(wq->thread, NULL);
 	wq->started = false;

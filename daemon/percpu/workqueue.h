@@ -67,6 +67,9 @@ bool workqueue_cancel(struct workqueue *wq, struct work *w);
 /* True if a work of @uid would be delayed, as one has taken long. */
 bool workqueue_delays(struct workqueue *wq, uid_t uid);
 
+/* True if a work hangs since a workqueue was stopped. */
+bool workqueue_hangs(void);
+
 /* True if events are to come. */
 bool workqueue_expects_events(const struct workqueue *wq);
 /* Handles EVENT_WORK. */

@@ -164,14 +164,21 @@ static void send_read(const struct opened *f)
 	send_request(ROOT, FUSE_READ, f->node, &in, sizeof(in));
 }
 
-static int write_as(unsigned uid, const struct opened *f, const char *text)
+static void send_write(unsigned uid, const struct opened *f, const char *text)
 {
 	char args[1024];
 	const struct fuse_write_in in = {.fh = f->fh, .size = (uint32_t)strlen(text)};
 
 	memcpy(args, &in, sizeof(in));
 	memcpy(args + sizeof(in), text, in.size);
-	return request(uid, FUSE_WRITE, f->node, args, sizeof(in) + in.size);
+	engine_handle_events(fs->eng);
+	send_request(uid, FUSE_WRITE, f->node, args, sizeof(in) + in.size);
+}
+
+static int write_as(unsigned uid, const struct opened *f, const char *text)
+{
+	send_write(uid, f, text);
+	return await(unique);
 }
 
 static int put(const char *path, const char *text)
@@ -988,6 +995,18 @@ TEST_WITH(setup, teardown, total_interrupted)
 	release(&f);
 }
 
+/* The daemon ends while a thread is being followed. */
+TEST_WITH(setup, teardown, child_returned_after_close)
+{
+	struct fs_context *child;
+
+	make_child("ctx/a", 30);
+	child = context_at("ctx/a/children/30");
+	context_close(child);
+	context_gone(&child->ec);
+	assert_int_equal(find("ctx/a/children/30"), 0);
+}
+
 static sem_t work_may_end;
 
 static void work_waits(struct work *work)
@@ -1001,30 +1020,61 @@ static void work_is_done(struct work *work)
 	(void)work;
 }
 
-/* The workqueue has other work. */
+/* Interrupts the request that waits while the workqueue has other work, which may end then. */
+static void interrupt_waiting(void)
+{
+	const struct fuse_interrupt_in in = {.unique = unique};
+
+	assert_int_equal(fs->pending.by_unique.n, 1);
+	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
+	assert_int_equal(await(in.unique), -EINTR);
+	assert_int_equal(fs->pending.by_unique.n, 0);
+	sem_post(&work_may_end);
+}
+
 TEST_WITH(setup, teardown, readings_interrupted)
 {
 	struct work other = {.run = work_waits, .done = work_is_done};
 	struct opened f = open_as(ROOT, "pmu/readings", O_RDONLY);
-	struct fuse_interrupt_in in;
 	struct err e;
 
 	assert_int_equal(readings_new(fs->be, &fs->readings, &e), 0);
 	sem_init(&work_may_end, 0, 0);
 	assert_int_equal(engine_work(fs->eng, &other, &e), 0);
 	send_read(&f);
-	in = (struct fuse_interrupt_in){.unique = unique};
-	assert_int_equal(fs->pending.by_unique.n, 1);
-	send_request(ROOT, FUSE_INTERRUPT, 0, &in, sizeof(in));
-	assert_int_equal(await(in.unique), -EINTR);
-	assert_int_equal(fs->pending.by_unique.n, 0);
-	sem_post(&work_may_end);
+	interrupt_waiting();
 	send_read(&f);
 	assert_int_equal(await(unique), 0);
 	assert_true(answered() > 0);
 	release(&f);
 	readings_free(fs->readings);
 	fs->readings = NULL;
+}
+
+/* Writes @text to @path, and interrupts that while @other is the workqueue's work. */
+static void interrupt_store(const char *path, const char *text, struct work *other)
+{
+	struct opened f = open_as(ROOT, path, O_WRONLY);
+	struct err e;
+
+	sem_init(&work_may_end, 0, 0);
+	assert_int_equal(engine_work(fs->eng, other, &e), 0);
+	send_write(ROOT, &f, text);
+	interrupt_waiting();
+	release(&f);
+}
+
+TEST_WITH(setup, teardown, stores_interrupted)
+{
+	struct work lookup = {.run = work_waits, .done = work_is_done};
+	struct work opening = {.may_hang = true, .run = work_waits, .done = work_is_done};
+
+	assert_int_equal(get("formats"), 0);
+	interrupt_store("formats", "register /nowhere/format.so", &opening);
+	assert_int_equal(put("formats", "register /nowhere/format.so"), -ENOENT);
+	interrupt_store("ctx/a/ctl", "signal sig=10", &lookup);
+	assert_int_equal(put("ctx/a/ctl", "signal sig=10 tid=4194304"), -ESRCH);
+	assert_null(context_at("ctx/a")->notify.notifier);
 }
 
 /* Another request is answered before all readers that were interrupted, whatever their order. */
@@ -1149,8 +1199,8 @@ static void fill_stack(void *arg)
 	memset(stack, 0xa5, frame - 1024 - (top - FIBER_STACK));
 }
 
-/* Reads that wait, that fail and that are long leave half of their stack alone. */
-TEST_WITH(setup, teardown, stack_of_a_read)
+/* Requests that wait, that fail and that are long leave half of their stack alone. */
+TEST_WITH(setup, teardown, stack_of_a_request)
 {
 	struct engine_ctx *t;
 	unsigned unused = 0;
@@ -1165,6 +1215,8 @@ TEST_WITH(setup, teardown, stack_of_a_read)
 	assert_int_equal(get("ctx/a/total"), -ENXIO);
 	atomic_fetch_sub(&t->inflight, 1);
 	assert_int_equal(put("sim/offline", ""), 0);
+	assert_int_equal(put("formats", "register /nowhere/format.so"), -ENOENT);
+	assert_int_equal(put("ctx/a/ctl", "signal sig=10 tid=4194304"), -ESRCH);
 	while (stack[unused] == 0xa5)
 		unused++;
 	print_message("# %u of %d bytes of stack used\n", FIBER_STACK - unused, FIBER_STACK);

@@ -7,7 +7,7 @@
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/tree/deferred.h"
 
-/* A read on a fiber. It lies on the fiber's stack. */
+/* A request on a fiber. It lies on the fiber's stack. */
 struct await {
 	struct request request;
 	/* Ends the current wait. */
@@ -23,7 +23,7 @@ static struct await *await_of(struct call *call)
 	return container_of(call, struct await, request.call);
 }
 
-/* The answer is EINTR, although the read goes on until its wait is over. */
+/* The answer is EINTR, although the fiber goes on until its wait is over. */
 static bool await_interrupt(struct request *request)
 {
 	struct await *a = container_of(request, struct await, request);
@@ -58,7 +58,7 @@ void await_yield(struct call *call)
 
 static int await_check(const struct await *a, struct err *e)
 {
-	return a->request.pending ? 0 : err_set(e, EINTR, "the read was interrupted");
+	return a->request.pending ? 0 : err_set(e, EINTR, "the request was interrupted");
 }
 
 int await_event(struct call *call, struct fiber_wait *w, struct err *e)
@@ -106,11 +106,25 @@ static void await_submit(void *arg)
 	w->rc = engine_work(w->by->request.call.fs->eng, &w->work, w->err);
 }
 
+/* The thread that hangs goes on using the stack, so the fiber stays as it is. */
+static void await_abandon(struct await *a)
+{
+	struct call *call = &a->request.call;
+
+	if (request_end(&a->request))
+		fuse_reply_err(call->req, ENODEV);
+	if (call->ctx)
+		context_unref(call->ctx);
+}
+
 static void await_work_done(struct work *work)
 {
 	struct await *a = container_of(work, struct await_work, work)->by;
 
-	deferred_add(a->request.call.fs, &a->deferred);
+	if (work->hangs)
+		await_abandon(a);
+	else
+		deferred_add(a->request.call.fs, &a->deferred);
 }
 
 int await_work(struct call *call, struct await_work *w, struct err *e)
@@ -119,6 +133,9 @@ int await_work(struct call *call, struct await_work *w, struct err *e)
 
 	w->by = a;
 	w->err = e;
+	w->rc = await_check(a, e);
+	if (w->rc < 0)
+		return w->rc;
 	w->work.uid = fuse_req_ctx(call->req)->uid;
 	w->work.done = await_work_done;
 	fiber_outside(await_submit, w);
@@ -137,36 +154,89 @@ int await_charge(struct call *call, size_t bytes, struct err *e)
 	return charge_set(&await_of(call)->request.charge, FIBER_BYTES + bytes, e);
 }
 
-/* @arg is the call, which is copied before the first wait. */
+void await_ignore_interrupts(struct call *call)
+{
+	await_of(call)->request.interrupt = NULL;
+}
+
+/* What a new fiber is given, by a function that returns at the fiber's first wait. */
+struct await_beginning {
+	const struct call *call;
+	await_fn *fn;
+	void *arg;
+	int rc;
+	struct err *err;
+};
+
 static void await_main(void *arg)
 {
-	TEXT_CLEANUP struct text out = {0};
+	struct await_beginning *b = arg;
 	struct await a = {.deferred.slice = await_continue};
 	struct call *call = &a.request.call;
-	struct err e;
-	int rc;
 
-	if (request_begin(&a.request, arg, FIBER_BYTES, await_interrupt, &e) < 0) {
-		call_fail(arg, &e);
+	b->rc = request_begin(&a.request, b->call, FIBER_BYTES, await_interrupt, b->err);
+	if (b->rc < 0)
 		return;
-	}
 	a.deferred.quota = a.request.charge.quota;
 	if (call->ctx)
 		context_ref(call->ctx);
-	if (!list_empty(&a.deferred.quota->deferred))
-		await_yield(call);
-	/* It may have been interrupted before its turn came. */
-	rc = a.request.pending ? call->node.row->read(call, &out, &e) : -EINTR;
-	if (request_end(&a.request))
-		call_read_done(call, rc, &out, &e);
+	b->fn(call, b->arg);
 	if (call->ctx)
 		context_unref(call->ctx);
+}
+
+int await_start(const struct call *call, await_fn *fn, void *arg, struct err *e)
+{
+	struct await_beginning b = {.call = call, .fn = fn, .arg = arg, .err = e};
+
+	return fiber_start(await_main, &b, e) < 0 ? -e->no : b.rc;
+}
+
+bool await_end(struct call *call)
+{
+	return request_end(&await_of(call)->request);
+}
+
+/* Reads of a user that has long work under way wait for their turn. */
+static void await_read_row(struct call *call, void *arg)
+{
+	TEXT_CLEANUP struct text out = {0};
+	struct await *a = await_of(call);
+	struct err e;
+	int rc;
+
+	(void)arg;
+	if (!list_empty(&a->deferred.quota->deferred))
+		await_yield(call);
+	rc = await_check(a, &e);
+	if (rc == 0)
+		rc = call->node.row->read(call, &out, &e);
+	if (await_end(call))
+		call_read_done(call, rc, &out, &e);
 }
 
 void await_read(struct call *call)
 {
 	struct err e;
 
-	if (fiber_start(await_main, call, &e) < 0)
+	if (await_start(call, await_read_row, NULL, &e) < 0)
+		call_fail(call, &e);
+}
+
+static void await_store_row(struct call *call, void *arg)
+{
+	const struct slice *text = arg;
+	struct err e = {0};
+	int rc = call->node.row->store(call, *text, &e);
+
+	if (await_end(call))
+		call_write_done(call, rc, &e);
+}
+
+void await_store(struct call *call, struct slice text)
+{
+	struct err e;
+
+	if (await_start(call, await_store_row, &text, &e) < 0)
 		call_fail(call, &e);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads that wait in the middle. The read() of a row with `waits` runs on a fiber and calls the
- * functions below with the call that it was given. Whenever a wait is over, the read continues in
- * its user's turn (deferred.h).
+ * Requests that wait in the middle: await_start() runs a function on a fiber, which calls the
+ * functions below with the call that it was given. Whenever a wait is over, the function continues
+ * in its user's turn (deferred.h).
  *
- * If the caller is interrupted, the answer is EINTR at once. The read then gets EINTR from each
- * function, and returns as soon as it has released what it holds; call->req and call->file are no
+ * If the caller is interrupted, the answer is EINTR at once. The function then gets EINTR from each
+ * wait, and returns as soon as it has released what it holds; call->req and call->file are no
  * longer valid.
  */
 #ifndef FS_AWAIT_H
@@ -29,7 +29,8 @@ struct await_job {
 
 /* Work, on the stack of the fiber that waits for it. */
 struct await_work {
-	/* run is the caller's to fill; the work may not hang. */
+	/* run, first and may_hang are the caller's to fill. If the work hangs when the daemon ends,
+	 * the answer is ENODEV, and the fiber never goes on. */
 	struct work work;
 	/* The fields from here on are zero at first. */
 	struct await *by;
@@ -37,8 +38,18 @@ struct await_work {
 	struct err *err;
 };
 
-/* Calls read() of the call's row on a fiber, and answers. */
+/* What await_start() runs. @arg, and what the call points to, are valid until the first wait. It
+ * calls await_end(), and answers the request if that returns true. */
+typedef void await_fn(struct call *call, void *arg);
+
+/* Calls @fn with a copy of @call on a fiber. ENOMEM, ENOSPC: @fn was not called. */
+int await_start(const struct call *call, await_fn *fn, void *arg, struct err *e);
+/* The waits are over. Returns false if the answer was EINTR. */
+bool await_end(struct call *call);
+
+/* Calls read() or store() of the call's row, which has `waits`, on a fiber, and answers. */
 void await_read(struct call *call);
+void await_store(struct call *call, struct slice text);
 
 /* Has the owner of the job's context execute it. Returns job.rc: the errors of the command; EINTR.
  */
@@ -51,7 +62,9 @@ int await_work(struct call *call, struct await_work *w, struct err *e);
 int await_event(struct call *call, struct fiber_wait *w, struct err *e);
 /* Serves other requests before this one. */
 void await_yield(struct call *call);
-/* Charges the call's user for @bytes that the read keeps besides its stack, in place of the last
+/* From here on, the caller is not interrupted: the request takes effect. */
+void await_ignore_interrupts(struct call *call);
+/* Charges the call's user for @bytes that the request keeps besides its stack, in place of the last
  * charge. ENOMEM. */
 int await_charge(struct call *call, size_t bytes, struct err *e);
 

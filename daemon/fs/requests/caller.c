@@ -12,7 +12,6 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/grant_table.h"
 #include "daemon/fs/requests/quota.h"
-#include "daemon/fs/requests/work_request.h"
 #include "daemon/fs/tree/fs_state.h"
 
 static bool caller_writes_kernel(const struct pmu *pmu, const struct cmd_vector *v)
@@ -182,71 +181,6 @@ static int caller_check_pause(const struct call *call, struct err *e)
 		(unsigned)uid);
 }
 
-struct caller_question {
-	struct work_request r;
-	pid_t tid;
-	gid_t gid;
-	struct group_answers groups;
-	const struct caller_kind *kind;
-	void *arg;
-	struct caller_need need;
-};
-
-static void caller_run(struct work_request *r)
-{
-	struct caller_question *q = container_of(r, struct caller_question, r);
-
-	supplementary_read(q->tid, r->work.uid, q->gid, &q->groups);
-}
-
-static void caller_go(struct work_request *r)
-{
-	struct caller_question *q = container_of(r, struct caller_question, r);
-	struct call *call = &r->request.call;
-	struct rights rights = caller_decide(call, q->need.cpu, &q->groups);
-
-	if (q->need.rights & NEED_MAKE)
-		caller_store_reserve(call, &rights);
-	q->kind->go(call, &rights, q->arg);
-	free(q);
-}
-
-static void caller_drop(struct work_request *r)
-{
-	struct caller_question *q = container_of(r, struct caller_question, r);
-
-	q->kind->drop(&r->request.call, q->arg);
-	free(q);
-}
-
-int caller_lookup(struct call *call, struct caller_need need, size_t bytes,
-	const struct caller_kind *kind, void *arg, struct err *e)
-{
-	static const struct work_kind work = {caller_run, caller_go, caller_drop};
-	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	bool is_mkdir = need.rights & NEED_MAKE && !call->file;
-	struct caller_question *q;
-
-	if (is_mkdir && caller_check_pause(call, e) < 0)
-		return -e->no;
-	q = malloc(sizeof(*q));
-	if (!q)
-		return err_set(e, ENOMEM, "no memory");
-	*q = (struct caller_question){
-		.r.work = {.uid = caller->uid, .first = is_mkdir},
-		.tid = caller->pid,
-		.gid = caller->gid,
-		.groups = caller_open_groups(call, need.rights),
-		.kind = kind,
-		.arg = arg,
-		.need = need,
-	};
-	if (work_request_begin(&q->r, call, sizeof(*q) + bytes, &work, e) == 0)
-		return 0;
-	free(q);
-	return -e->no;
-}
-
 struct caller_reading {
 	struct await_work wait;
 	pid_t tid;
@@ -265,16 +199,21 @@ int caller_await_rights(
 	struct call *call, struct caller_need need, struct rights *out, struct err *e)
 {
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
+	bool is_mkdir = need.rights & NEED_MAKE && !call->file;
 	struct caller_reading r = {
-		.wait.work.run = caller_read_groups,
+		.wait.work = {.run = caller_read_groups, .first = is_mkdir},
 		.tid = caller->pid,
 		.gid = caller->gid,
 		.groups = caller_open_groups(call, need.rights),
 	};
 
+	if (r.groups.n && is_mkdir && caller_check_pause(call, e) < 0)
+		return -e->no;
 	if (r.groups.n && await_work(call, &r.wait, e) < 0)
 		return -e->no;
 	*out = caller_decide(call, need.cpu, &r.groups);
+	if (r.groups.n && need.rights & NEED_MAKE)
+		caller_store_reserve(call, out);
 	return 0;
 }
 

@@ -27,8 +27,8 @@ struct caller_need {
 struct caller_need caller_needs_to_make(const struct call *call);
 struct caller_need caller_needs(const struct call *call, const struct command *cmd);
 
-/* Sets @out, in which the rights in @need are valid. Returns false if caller_lookup() must
- * determine them. */
+/* Sets @out, in which the rights in @need are valid. Returns false if caller_await_rights()
+ * must determine them. */
 bool caller_rights(const struct call *call, struct caller_need need, struct rights *out);
 
 /* EPERM: the rights do not include making contexts. */
@@ -37,22 +37,10 @@ int caller_check_make(const struct rights *r, struct err *e);
 /* EPERM: the caller, or the opener of the call's file, is not root. */
 int caller_check_root(const struct call *call, struct err *e);
 
-/* The hooks of a request, called when its caller's groups are known. */
-struct caller_kind {
-	/* Continues, and answers the request. */
-	void (*go)(struct call *call, const struct rights *rights, void *arg);
-	/* Called instead of go() if the answer was EINTR. */
-	void (*drop)(struct call *call, void *arg);
-};
-
-/* For a read on a fiber (await.h): the caller's rights, for which it may wait. */
+/* For a request on a fiber (await.h): the caller's rights, for which it may wait while another
+ * thread reads the caller's groups. EAGAIN; EINTR. */
 int caller_await_rights(
 	struct call *call, struct caller_need need, struct rights *out, struct err *e);
-
-/* Reads the caller's groups in another thread; go() or drop() follows. @arg has @bytes. After an
- * error, neither follows. */
-int caller_lookup(struct call *call, struct caller_need need, size_t bytes,
-	const struct caller_kind *kind, void *arg, struct err *e);
 
 /* Notes the opener of @f, and its capabilities, if the row wants them. */
 void caller_note_opener(const struct call *call, struct file *f);

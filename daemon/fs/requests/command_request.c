@@ -134,27 +134,6 @@ static struct command_request *command_new_request(
 	return r;
 }
 
-int command_lookup(struct call *call, struct caller_need need, const struct command *cmd,
-	const struct caller_kind *kind, struct err *e)
-{
-	struct command *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return err_set(e, ENOMEM, "no memory for the command");
-	*copy = *cmd;
-	if (caller_lookup(call, need, command_bytes(call, cmd), kind, copy, e) == 0)
-		return 0;
-	free(copy);
-	return -e->no;
-}
-
-void command_drop(struct call *call, void *arg)
-{
-	command_free(arg);
-	free(arg);
-	free(call->packet);
-}
-
 void command_fail(struct call *call, struct command *cmd, const struct err *e)
 {
 	command_free(cmd);

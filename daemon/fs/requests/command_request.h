@@ -49,15 +49,6 @@ bool command_submit(
 /* Answers with an error, and frees @cmd and the call's packet. */
 void command_fail(struct call *call, struct command *cmd, const struct err *e);
 
-/*
- * Determines the caller's rights in @need in another thread. Then kind->go() executes and frees a
- * copy of @cmd, its arg. kind->drop must be command_drop(). After an error, @cmd is still the
- * caller's.
- */
-int command_lookup(struct call *call, struct caller_need need, const struct command *cmd,
-	const struct caller_kind *kind, struct err *e);
-void command_drop(struct call *call, void *arg);
-
 /* Executes a command for an unloaded context, which the session thread owns. */
 int command_exec(struct fs_context *ctx, const struct command *cmd, struct err *e);
 

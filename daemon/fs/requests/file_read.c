@@ -6,23 +6,20 @@
 
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
-#include "daemon/fs/requests/work_request.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/tree/fs_state.h"
 #include "daemon/percpu/virtual_pmd.h"
 
+/* Allocated, as it is large. */
 struct file_read {
-	struct work_request r;
-	struct command *cmd; /* holds the values */
+	struct await_work wait;
+	struct command cmd;
 	const struct command_kind *kind;
-	/* The files of cmd->files. A copy, because the thread that reads them may outlast the
-	 * backend. */
+	/* The numbers and values of the files, and copies of their descriptions: the thread that
+	 * reads them may outlast the backend. */
+	struct cmd_files values;
 	struct pmu_virtual files[PMU_MAX_VIRTUALS];
 };
-
-static struct file_read *file_read_of(struct work_request *r)
-{
-	return container_of(r, struct file_read, r);
-}
 
 /* The file that is virtual PMD @num; NULL if it is none. */
 static const struct pmu_virtual *file_read_find(const struct pmu *pmu, unsigned num)
@@ -51,89 +48,63 @@ static unsigned file_read_list(
 	return files->n;
 }
 
-static void file_read_run(struct work_request *r)
+static void file_read_run(struct work *work)
 {
-	struct file_read *read = file_read_of(r);
-	struct cmd_files *files = read->cmd->files;
+	struct file_read *read = container_of(work, struct file_read, wait.work);
 
-	for (unsigned i = 0; i < files->n; i++)
-		files->pmd[i].known = virtual_pmd_read_file(&read->files[i], &files->pmd[i].value);
+	for (unsigned i = 0; i < read->values.n; i++)
+		read->values.pmd[i].known =
+			virtual_pmd_read_file(&read->files[i], &read->values.pmd[i].value);
 }
 
-static void file_read_go(struct work_request *r)
+/* The command gets its own copy of the values. */
+static int file_read_wait(struct call *call, struct file_read *read, struct err *e)
 {
-	struct file_read *read = file_read_of(r);
-
-	command_submit(&r->request.call, read->cmd, read->kind, NULL);
-	free(read->cmd);
-	free(read);
+	if (await_charge(call, sizeof(*read) + command_bytes(call, &read->cmd), e) < 0 ||
+		await_work(call, &read->wait, e) < 0)
+		return -e->no;
+	read->cmd.files = malloc(sizeof(read->values));
+	if (!read->cmd.files)
+		return err_set(e, ENOMEM, "no memory to read files");
+	*read->cmd.files = read->values;
+	return 0;
 }
 
-/* A thread is still reading a file and keeps using its request, although the daemon is ending. */
-static bool file_read_stuck;
-
-static void file_read_drop(struct work_request *r)
+static void file_read_main(struct call *call, void *arg)
 {
-	struct file_read *read = file_read_of(r);
+	CLEANUP_FREE struct file_read *read = arg;
+	struct err e;
+	int rc = file_read_wait(call, read, &e);
 
-	if (r->work.hangs) {
-		file_read_stuck = true;
-		return;
+	if (!await_end(call)) {
+		command_free(&read->cmd);
+		free(call->packet);
+	} else if (rc < 0) {
+		command_fail(call, &read->cmd, &e);
+	} else {
+		command_submit(call, &read->cmd, read->kind, NULL);
 	}
-	command_drop(&r->request.call, read->cmd);
-	free(read);
-}
-
-static const struct work_kind file_read_work = {file_read_run, file_read_go, file_read_drop};
-
-/* Frees a read that did not begin, with its files. A copy of the command owns the files once it has
- * begun. */
-static void file_read_free(struct file_read *read)
-{
-	if (read->cmd)
-		free(read->cmd->files);
-	free(read->cmd);
-	free(read);
-}
-
-static struct file_read *file_read_new(const struct command *cmd, const struct cmd_files *files)
-{
-	struct file_read *read = calloc(1, sizeof(*read));
-
-	if (!read)
-		return NULL;
-	read->cmd = malloc(sizeof(*read->cmd));
-	if (!read->cmd) {
-		free(read);
-		return NULL;
-	}
-	*read->cmd = *cmd;
-	read->cmd->files = malloc(sizeof(*files));
-	if (read->cmd->files) {
-		*read->cmd->files = *files;
-		return read;
-	}
-	file_read_free(read);
-	return NULL;
 }
 
 /* Takes @cmd and the call's packet, unless it fails. */
 static int file_read_begin(struct call *call, struct command *cmd, const struct cmd_files *files,
 	const struct command_kind *kind, struct err *e)
 {
-	size_t bytes = sizeof(struct file_read) + sizeof(*files) + command_bytes(call, cmd);
-	struct file_read *read = file_read_new(cmd, files);
+	struct file_read *read = malloc(sizeof(*read));
 
 	if (!read)
 		return err_set(e, ENOMEM, "no memory to read files");
-	read->kind = kind;
+	*read = (struct file_read){
+		.wait.work = {.run = file_read_run, .may_hang = true},
+		.cmd = *cmd,
+		.kind = kind,
+		.values = *files,
+	};
 	for (unsigned i = 0; i < files->n; i++)
 		read->files[i] = *file_read_find(call->fs->be->pmu, files->pmd[i].num);
-	read->r.work.uid = fuse_req_ctx(call->req)->uid;
-	read->r.work.may_hang = true;
-	if (work_request_begin(&read->r, call, bytes, &file_read_work, e) == 0)
+	if (await_start(call, file_read_main, read, e) == 0)
 		return 0;
-	file_read_free(read);
+	free(read);
 	return -e->no;
 }
 
@@ -146,9 +117,4 @@ void file_read_submit(struct call *call, struct command *cmd, const struct comma
 		command_submit(call, cmd, kind, NULL);
 	else if (file_read_begin(call, cmd, &files, kind, &e) < 0)
 		command_fail(call, cmd, &e);
-}
-
-bool file_read_is_stuck(void)
-{
-	return file_read_stuck;
 }

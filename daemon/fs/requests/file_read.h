@@ -12,7 +12,4 @@
 /* Like command_submit(), without its arg. */
 void file_read_submit(struct call *call, struct command *cmd, const struct command_kind *kind);
 
-/* After the engine has been drained: whether a thread is still reading a file. */
-bool file_read_is_stuck(void);
-
 #endif

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/engine/engine.h"
 #include "daemon/format/format.h"
 #include "daemon/fs/requests/audit.h"
-#include "daemon/fs/requests/call.h"
-#include "daemon/fs/requests/work_request.h"
+#include "daemon/fs/requests/await.h"
+#include "daemon/fs/tree/fs_state.h"
 
 /* Work that opens a file. */
 struct loader_opening {
-	struct work_request r;
+	struct await_work wait;
 	char *path;
 	struct plugin plugin;
+	/* What plugin_open() has returned, or LOADER_NOT_RUN. */
 	int rc;
-	struct err err;
-	struct audit_writer writer;
+	struct err *err;
 };
 
 /* Work that closes a file. */
@@ -27,11 +28,12 @@ struct loader_closing {
 	struct plugin plugin;
 };
 
-/* The work is root's, so that files are handled one after another and none is delayed. */
-enum { LOADER_UID = 0 };
-
-/* A thread of the workqueue is still opening or closing a file, although the daemon is ending. */
-static bool loader_stuck;
+enum {
+	/* Closing is root's work, as opening is: files are handled one after another, and none is
+	 * delayed. */
+	LOADER_UID = 0,
+	LOADER_NOT_RUN = 1,
+};
 
 static void loader_close(struct work *w)
 {
@@ -40,9 +42,7 @@ static void loader_close(struct work *w)
 
 static void loader_closed(struct work *w)
 {
-	if (w->hangs)
-		loader_stuck = true;
-	else
+	if (!w->hangs)
 		free(container_of(w, struct loader_closing, work));
 }
 
@@ -73,78 +73,46 @@ static void loader_submit_closing(
 		free(c);
 }
 
-static void loader_free(struct loader_opening *o)
+static void loader_open(struct work *work)
 {
-	free(o->path);
-	free(o);
+	struct loader_opening *o = container_of(work, struct loader_opening, wait.work);
+
+	o->rc = plugin_open(o->path, &o->plugin, o->err);
 }
 
-static void loader_open(struct work_request *r)
+/* Registers the file, or closes it if @rc or the registration fails. The audit record has each
+ * file that was opened, even after an interrupt. */
+static int loader_finish(struct call *call, const struct loader_opening *o, int rc,
+	const struct audit_writer *writer, struct err *e)
 {
-	struct loader_opening *o = container_of(r, struct loader_opening, r);
-
-	o->rc = plugin_open(o->path, &o->plugin, &o->err);
-}
-
-/* Records the result. A file that was opened in vain is closed. */
-static void loader_audit(struct loader_opening *o, bool opened)
-{
-	struct fs *fs = o->r.request.call.fs;
+	bool opened = o->rc == 0;
 	struct loader_closing *c;
 
-	audit_format(fs, &o->writer, "register", o->rc == 0 ? o->plugin.fmt : NULL, o->path, o->rc);
-	c = opened && o->rc < 0 ? loader_new_closing() : NULL;
+	if (rc == 0)
+		rc = opened ? format_register(&o->plugin, e) : o->rc;
+	if (o->rc != LOADER_NOT_RUN)
+		audit_format(call->fs, writer, "register", rc == 0 ? o->plugin.fmt : NULL, o->path,
+			opened ? rc : o->rc);
+	c = opened && rc < 0 ? loader_new_closing() : NULL;
 	if (c)
-		loader_submit_closing(fs, c, &o->plugin);
-}
-
-static void loader_go(struct work_request *r)
-{
-	struct loader_opening *o = container_of(r, struct loader_opening, r);
-	bool opened = o->rc == 0;
-
-	if (opened)
-		o->rc = format_register(&o->plugin, &o->err);
-	loader_audit(o, opened);
-	call_write_done(&r->request.call, o->rc, o->rc < 0 ? &o->err : NULL);
-	loader_free(o);
-}
-
-static void loader_drop(struct work_request *r)
-{
-	struct loader_opening *o = container_of(r, struct loader_opening, r);
-	bool opened = o->rc == 0;
-
-	if (r->work.hangs) {
-		loader_stuck = true;
-		return;
-	}
-	if (!r->work.ended) {
-		if (opened)
-			o->rc = -EINTR;
-		loader_audit(o, opened);
-	}
-	loader_free(o);
+		loader_submit_closing(call->fs, c, &o->plugin);
+	return rc;
 }
 
 int format_loader_register(struct call *call, struct slice path, struct err *e)
 {
-	static const struct work_kind kind = {loader_open, loader_go, loader_drop};
-	struct loader_opening *o = calloc(1, sizeof(*o));
+	CLEANUP_FREE char *copy = strndup(path.p, path.n);
+	const struct audit_writer writer = audit_format_writer(call);
+	struct loader_opening o = {
+		.wait.work = {.run = loader_open, .may_hang = true},
+		.path = copy,
+		.rc = LOADER_NOT_RUN,
+		.err = e,
+	};
 
-	if (o)
-		o->path = strndup(path.p, path.n);
-	if (!o || !o->path) {
-		free(o);
+	if (!copy)
 		return err_set(e, ENOMEM, "no memory");
-	}
-	o->r.work.uid = LOADER_UID;
-	o->r.work.may_hang = true;
-	o->writer = audit_format_writer(call);
-	if (work_request_begin(&o->r, call, sizeof(*o) + path.n, &kind, e) == 0)
-		return CALL_LATER;
-	loader_free(o);
-	return -e->no;
+	return loader_finish(call, &o, await_work(call, &o.wait, e), &writer, e);
 }
 
 int format_loader_unregister(struct call *call, struct slice name_or_uuid, struct err *e)
@@ -163,9 +131,4 @@ int format_loader_unregister(struct call *call, struct slice name_or_uuid, struc
 	else
 		free(c);
 	return rc;
-}
-
-bool format_loader_is_stuck(void)
-{
-	return loader_stuck;
 }

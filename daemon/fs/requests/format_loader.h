@@ -13,13 +13,10 @@
 #include "base/slice.h"
 #include "daemon/fs/tree/node.h"
 
-/* Registers the format in the file @path. Returns CALL_LATER or an error. Session thread. */
+/* Registers the format in the file @path. For a request on a fiber. */
 int format_loader_register(struct call *call, struct slice path, struct err *e);
 /* Removes a format from the registry at once; its file is closed later, before another one is
  * opened. Session thread. */
 int format_loader_unregister(struct call *call, struct slice name_or_uuid, struct err *e);
-
-/* After the engine has been drained: whether a thread is still opening or closing a file. */
-bool format_loader_is_stuck(void);
 
 #endif

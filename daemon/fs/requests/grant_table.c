@@ -11,9 +11,8 @@
 #include "base/nsec.h"
 #include "daemon/authz/grants_file.h"
 #include "daemon/fs/requests/audit.h"
-#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/pending_request.h"
 
 struct grant_table {
 	struct grants grants;
@@ -156,12 +155,14 @@ void grant_table_show(const struct call *call, struct text *out)
 
 /* A write to config/grants. */
 struct grant_change {
-	struct request request;
 	/* The new grants. */
 	struct grants grants;
 	/* Lines for the audit record. */
 	struct text lines;
+	/* NULL: the engine frees it. */
 	struct revocation *revocation;
+	/* Ends when contexts that lack a grant now are unloaded. */
+	struct fiber_wait revoked;
 };
 
 static void grant_change_free(struct grant_change *c)
@@ -169,17 +170,11 @@ static void grant_change_free(struct grant_change *c)
 	grants_free(&c->grants);
 	text_free(&c->lines);
 	free(c->revocation);
-	free(c);
 }
 
 static void grant_change_done(void *arg)
 {
-	struct grant_change *c = arg;
-
-	c->revocation = NULL; /* the engine frees it */
-	if (request_end(&c->request))
-		call_write_done(&c->request.call, 0, NULL);
-	grant_change_free(c);
+	fiber_wake(arg);
 }
 
 /* Checks the CPUs that the lines grant. The table itself may have more, from a time when the
@@ -201,49 +196,44 @@ static int grant_change_prepare(
 	struct grant_change *c, struct call *call, struct slice text, uint64_t now, struct err *e)
 {
 	struct fs *fs = call->fs;
+	struct grant_table *t = fs->grants;
 
-	if (grants_copy(grant_table_grants(fs), &c->grants, e) < 0)
+	grant_table_follow_clock(t);
+	if (grants_copy(&t->grants, &c->grants, e) < 0)
 		return -e->no;
 	grants_expire(&c->grants, now);
 	if (grants_apply(&c->grants, text, now, &c->lines, e) < 0 ||
 		grant_change_check_cpus(call, text, now, e) < 0)
 		return -e->no;
 	c->revocation = revocation_new(fs->eng);
-	return c->revocation ? 0 : err_set(e, ENOMEM, "no memory");
+	if (!c->revocation)
+		return err_set(e, ENOMEM, "no memory");
+	return grants_file_save(t->run_dir, t->mountpoint, &c->grants, e);
 }
 
-static void grant_change_apply(struct grant_change *c, uint64_t now)
+static void grant_change_apply(
+	struct grant_change *c, struct call *call, uint64_t now, struct err *e)
 {
-	struct fs *fs = c->request.call.fs;
-	struct grant_table *t = fs->grants;
+	struct grant_table *t = call->fs->grants;
 	struct grants before = t->grants;
 
 	t->grants = c->grants;
 	c->grants = before;
 	grant_table_set_timer(t, grants_next_expiry(&t->grants));
-	audit_grants(&c->request.call, &c->lines);
-	engine_revoke(fs->eng, c->revocation, now, grant_change_done, c);
+	audit_grants(call, &c->lines);
+	await_ignore_interrupts(call);
+	engine_revoke(call->fs->eng, take_ptr(&c->revocation), now, grant_change_done, &c->revoked);
+	await_event(call, &c->revoked, e);
 }
 
 int grant_table_store(struct call *call, struct slice text, struct err *e)
 {
-	struct grant_table *t = call->fs->grants;
-	struct grant_change *c = calloc(1, sizeof(*c));
+	struct grant_change c = {0};
 	uint64_t now = grant_table_now();
+	int rc = grant_change_prepare(&c, call, text, now, e);
 
-	if (!c)
-		return err_set(e, ENOMEM, "no memory");
-	grant_table_follow_clock(t);
-	if (grant_change_prepare(c, call, text, now, e) < 0 ||
-		request_begin(&c->request, call, sizeof(*c), NULL, e) < 0) {
-		grant_change_free(c);
-		return -e->no;
-	}
-	if (grants_file_save(t->run_dir, t->mountpoint, &c->grants, e) < 0) {
-		request_end(&c->request);
-		grant_change_free(c);
-		return -e->no;
-	}
-	grant_change_apply(c, now);
-	return CALL_LATER;
+	if (rc == 0)
+		grant_change_apply(&c, call, now, e);
+	grant_change_free(&c);
+	return rc;
 }

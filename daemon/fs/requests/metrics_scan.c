@@ -7,22 +7,22 @@
 #include <string.h>
 
 #include "base/nsec.h"
-#include "daemon/fs/requests/call.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/pending_request.h"
 
 /* Contexts in one slice: less than a millisecond, as reading a counter of another CPU takes about
  * two microseconds. */
 enum { METRICS_SLICE = 64 };
 
-/* A waiting read. */
+/* A waiting read, on its fiber's stack. */
 struct metrics_read {
-	struct request request;
-	/* The answer, given in its user's turn. */
-	struct deferred answer;
+	/* Ends when a scan has answered it. */
+	struct fiber_wait scanned;
 	enum exposition_form form;
 	/* When the read came (CLOCK_MONOTONIC, ns). */
 	uint64_t since;
+	/* The user whose turn the scan uses. */
+	struct user_quota *quota;
 	/* Link in metrics.reads. */
 	struct list_head link;
 };
@@ -158,34 +158,6 @@ void metrics_drop(struct fs_context *ctx)
 	ctx_metrics_unref(m);
 }
 
-static void metrics_answer(struct metrics_read *r, const struct text *text)
-{
-	TEXT_CLEANUP struct text out = {0};
-	struct err e;
-	int rc = 0;
-
-	if (!text)
-		rc = err_set(&e, ENODEV, "the daemon is shutting down");
-	else if (!text_ok(text))
-		rc = err_set(&e, ENOMEM, "no memory for the metrics");
-	else if (text->n)
-		text_append(&out, text->p, text->n);
-	request_end(&r->request);
-	if (r->request.interrupted)
-		fuse_reply_err(r->request.call.req, EINTR);
-	else
-		call_read_done(&r->request.call, rc, &out, &e);
-	free(r);
-}
-
-static void metrics_answer_slice(struct deferred *d)
-{
-	struct metrics_read *r = container_of(d, struct metrics_read, answer);
-	struct metrics *ms = r->request.call.fs->metrics;
-
-	metrics_answer(r, ms->ended ? NULL : &ms->text[r->form]);
-}
-
 /* Whether the last scan answers @r. A scan may have begun up to METRICS_FRESH_NS before the
  * read. */
 static bool metrics_is_answered(const struct metrics *ms, const struct metrics_read *r)
@@ -218,11 +190,11 @@ static void metrics_end_scan(struct metrics *ms)
 			break;
 		metrics_render(ms, r->form);
 		list_del(&r->link);
-		deferred_add(ms->fs, &r->answer);
+		fiber_wake(&r->scanned);
 	}
 	r = list_first_entry_or_null(&ms->reads, struct metrics_read, link);
 	if (r)
-		metrics_begin_scan(ms, r->request.charge.quota);
+		metrics_begin_scan(ms, r->quota);
 }
 
 static void metrics_queried(struct ctx_metrics *m)
@@ -286,25 +258,24 @@ static void metrics_begin_scan(struct metrics *ms, struct user_quota *q)
 	metrics_slice(&ms->deferred);
 }
 
-static int metrics_wait(
+/* Waits until a scan has answered. */
+static int metrics_await(
 	struct metrics *ms, struct call *call, enum exposition_form form, struct err *e)
 {
-	struct metrics_read *r = calloc(1, sizeof(*r));
+	struct metrics_read r = {
+		.form = form,
+		.since = nsec_now(CLOCK_MONOTONIC),
+		.quota = call->file->charge.quota,
+	};
+	int rc;
 
-	if (!r)
-		return err_set(e, ENOMEM, "no memory for the metrics");
-	if (request_begin(&r->request, call, sizeof(*r), request_note_interrupted, e) < 0) {
-		free(r);
-		return -e->no;
-	}
-	r->answer =
-		(struct deferred){.quota = r->request.charge.quota, .slice = metrics_answer_slice};
-	r->form = form;
-	r->since = nsec_now(CLOCK_MONOTONIC);
-	list_add_tail(&r->link, &ms->reads);
+	list_add_tail(&r.link, &ms->reads);
 	if (!ms->scanning)
-		metrics_begin_scan(ms, r->request.charge.quota);
-	return CALL_LATER;
+		metrics_begin_scan(ms, r.quota);
+	rc = await_event(call, &r.scanned, e);
+	if (rc == 0 && ms->ended)
+		rc = err_set(e, ENODEV, "the daemon is shutting down");
+	return rc;
 }
 
 int metrics_read(struct call *call, enum exposition_form form, struct text *out, struct err *e)
@@ -312,8 +283,9 @@ int metrics_read(struct call *call, enum exposition_form form, struct text *out,
 	struct metrics *ms = call->fs->metrics;
 	const struct text *text = &ms->text[form];
 
-	if (!ms->has[form] || nsec_now(CLOCK_MONOTONIC) > ms->shown + METRICS_FRESH_NS)
-		return metrics_wait(ms, call, form, e);
+	if ((!ms->has[form] || nsec_now(CLOCK_MONOTONIC) > ms->shown + METRICS_FRESH_NS) &&
+		metrics_await(ms, call, form, e) < 0)
+		return -e->no;
 	if (!text_ok(text))
 		return err_set(e, ENOMEM, "no memory for the metrics");
 	text_append(out, text->p, text->n);
@@ -351,6 +323,6 @@ void metrics_end(struct metrics *ms)
 	ms->scanning = false;
 	list_for_each_entry_safe (r, next, &ms->reads, link) {
 		list_del(&r->link);
-		metrics_answer(r, NULL);
+		fiber_wake(&r->scanned);
 	}
 }

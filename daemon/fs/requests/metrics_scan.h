@@ -63,7 +63,7 @@ struct metrics {
 int metrics_new(struct fs *fs, struct metrics **out, struct err *e);
 void metrics_free(struct metrics *ms);
 
-/* Reads node.prom or node.lp. Returns 0 with @out, CALL_LATER, or an error. */
+/* Reads node.prom or node.lp, by a request on a fiber. ENODEV, ENOMEM, EINTR. */
 int metrics_read(struct call *call, enum exposition_form form, struct text *out, struct err *e);
 
 /* Takes @m and gives counts of @ctx the names in it, in place of the previous ones. @export: others

@@ -28,9 +28,9 @@
 #include "daemon/authz/identity.h"
 #include "daemon/authz/target.h"
 #include "daemon/engine/engine.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/file.h"
-#include "daemon/fs/requests/work_request.h"
 #include "daemon/percpu/thread.h"
 
 /* The number of descriptors of a notifier. */
@@ -64,15 +64,14 @@ struct notifier {
 
 /* A signal that is being set. */
 struct notifier_request {
-	struct work_request r;
-	struct command cmd;
+	struct await_work wait;
+	const struct command *cmd;
 	pid_t caller;
 	/* Uids of the caller and of the opener. */
 	uid_t uid, opener;
-	notifier_answer *answer;
 	struct notifier *n;
 	int rc;
-	struct err err;
+	struct err *err;
 };
 
 static bool notifier_target_exists(const struct f_owner_ex *to)
@@ -286,21 +285,21 @@ static int notifier_make(struct notifier_request *req, struct err *e)
 			"the daemon cannot see your PID namespace: use the one that the daemon "
 			"runs in");
 	if (notifier_identify_caller(req->caller, &caller, e) < 0 ||
-		notifier_find_target(req->caller, &req->cmd, &caller, &to, e) < 0 ||
+		notifier_find_target(req->caller, req->cmd, &caller, &to, e) < 0 ||
 		notifier_new(&req->n, e) < 0)
 		return -e->no;
 	req->n->to = to;
 	req->n->opener = req->opener;
 	req->n->requester = req->uid;
-	rc = notifier_bind(req->n, &caller, &req->cmd, e);
+	rc = notifier_bind(req->n, &caller, req->cmd, e);
 	return notifier_tells(req->n, rc) ? target_hide(req->caller, to.pid, e) : rc;
 }
 
-static void notifier_run(struct work_request *r)
+static void notifier_run(struct work *work)
 {
-	struct notifier_request *req = container_of(r, struct notifier_request, r);
+	struct notifier_request *req = container_of(work, struct notifier_request, wait.work);
 
-	req->rc = notifier_make(req, &req->err);
+	req->rc = notifier_make(req, req->err);
 }
 
 static int notifier_install(struct fs_context *ctx, struct notifier_request *req, struct err *e)
@@ -318,63 +317,37 @@ static int notifier_install(struct fs_context *ctx, struct notifier_request *req
 	return 0;
 }
 
-static void notifier_request_free(struct notifier_request *req)
+static int notifier_begin(struct call *call, const struct command *cmd, struct err *e)
 {
-	if (req->n)
-		notifier_free(req->n);
-	free(req);
-}
-
-static void notifier_go(struct work_request *r)
-{
-	struct notifier_request *req = container_of(r, struct notifier_request, r);
-	struct call *call = &r->request.call;
-
-	if (req->rc == 0)
-		req->rc = notifier_install(call->ctx, req, &req->err);
-	req->answer(call, &req->cmd, req->rc, &req->err);
-	notifier_request_free(req);
-}
-
-static void notifier_forget(struct work_request *r)
-{
-	free(r->request.call.packet);
-	notifier_request_free(container_of(r, struct notifier_request, r));
-}
-
-static int notifier_begin(
-	struct call *call, const struct command *cmd, notifier_answer *answer, struct err *e)
-{
-	static const struct work_kind kind = {notifier_run, notifier_go, notifier_forget};
 	const struct fuse_ctx *caller = fuse_req_ctx(call->req);
-	struct notifier_request *req = malloc(sizeof(*req));
-
-	if (!req)
-		return err_set(e, ENOMEM, "no memory");
-	*req = (struct notifier_request){
-		.r.work.uid = caller->uid,
-		.cmd = *cmd,
+	struct notifier_request req = {
+		.wait.work.run = notifier_run,
+		.cmd = cmd,
 		.caller = caller->pid,
 		.uid = caller->uid,
 		.opener = call->file->uid,
-		.answer = answer,
+		.err = e,
 	};
-	if (work_request_begin(&req->r, call, sizeof(*req), &kind, e) == 0)
-		return 0;
-	free(req);
-	return -e->no;
+	int rc = await_work(call, &req.wait, e);
+
+	if (rc == 0)
+		rc = req.rc;
+	if (rc == 0)
+		rc = notifier_install(call->ctx, &req, e);
+	if (req.n)
+		notifier_free(req.n);
+	return rc;
 }
 
-int notifier_set(struct call *call, struct command *cmd, notifier_answer *answer, struct err *e)
+int notifier_set(struct call *call, const struct command *cmd, struct err *e)
 {
-	if (cmd->signal.sig) {
-		if (notifier_check_limit(call->ctx, e) < 0)
-			return -e->no;
-		return notifier_begin(call, cmd, answer, e);
+	if (!cmd->signal.sig) {
+		notifier_drop(call->ctx);
+		return 0;
 	}
-	notifier_drop(call->ctx);
-	answer(call, cmd, 0, e);
-	return 0;
+	if (notifier_check_limit(call->ctx, e) < 0)
+		return -e->no;
+	return notifier_begin(call, cmd, e);
 }
 
 static void notifier_send(const struct notifier *n)

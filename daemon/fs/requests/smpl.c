@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
 #include "daemon/format/format.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/clone_pages.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/quota.h"
@@ -254,15 +255,32 @@ void smpl_submit(
 		smpl_drop(s);
 }
 
-void smpl_follow(struct command_request *r)
+/* Gives the context @s, which its owner has taken, or drops it. */
+static void smpl_take(struct fs_context *ctx, struct smpl *s, const struct job *job)
 {
-	struct fs_context *ctx = r->request.call.ctx;
-
-	if (r->job.rc < 0) {
-		smpl_drop(r->arg);
+	if (job->rc < 0) {
+		smpl_drop(s);
 		return;
 	}
-	smpl_install(r->request.call.fs, ctx, r->arg);
-	ctx->map.map_sets = ctx->map.map_sets || r->job.cmd.setup.map_sets;
+	smpl_install(fs_of(ctx), ctx, s);
+	ctx->map.map_sets = ctx->map.map_sets || job->cmd.setup.map_sets;
 	clone_map_sets(ctx);
+}
+
+void smpl_follow(struct command_request *r)
+{
+	smpl_take(r->request.call.ctx, r->arg, &r->job);
+}
+
+int smpl_await(struct call *call, struct smpl *s, struct err *e)
+{
+	struct await_job j = {
+		.job.ec = &call->ctx->ec,
+		.job.cmd = {.verb = CMD_FORMAT, .setup.smpl = smpl_sampling(s)},
+	};
+
+	await_job(call, &j);
+	smpl_take(call->ctx, s, &j.job);
+	*e = j.job.rc < 0 ? j.job.err : j.job.cmd.note;
+	return j.job.rc;
 }

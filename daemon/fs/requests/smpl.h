@@ -55,6 +55,8 @@ void smpl_free(struct smpl *s);
  * must be smpl_follow(). */
 void smpl_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, struct smpl *s);
+/* The same by a request on a fiber (await.h), with CMD_FORMAT. After 0, @e has the note. */
+int smpl_await(struct call *call, struct smpl *s, struct err *e);
 /* command_kind.follow: the context uses the new format, or the format is dropped. */
 void smpl_follow(struct command_request *r);
 

@@ -20,6 +20,7 @@
 #include "daemon/command/command.h"
 #include "daemon/command/ioctl.h"
 #include "daemon/fs/requests/audit.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/context_life.h"
@@ -83,35 +84,41 @@ static int clone_make(struct call *call, const struct rights *rights, struct fil
 	return 0;
 }
 
-/* @arg is the file. Another open of the same inode may have been first. */
-static void clone_open_go(struct call *call, const struct rights *rights, void *arg)
+/* Another open of the same inode may have been first. */
+static int clone_check_first(const struct call *call, struct err *e)
 {
-	struct err e;
-
-	if (object_find(&call->fs->objects, call->node.serial))
-		err_set(&e, ESTALE,
-			"another open file of clone is this context already: open clone again");
-	else if (clone_make(call, rights, arg, &e) == 0)
-		return;
-	file_destroy(arg);
-	call_fail(call, &e);
+	if (!object_find(&call->fs->objects, call->node.serial))
+		return 0;
+	return err_set(
+		e, ESTALE, "another open file of clone is this context already: open clone again");
 }
 
-static void clone_open_drop(struct call *call, void *arg)
+/* @arg is the file. */
+static void clone_open_later(struct call *call, void *arg)
 {
-	(void)call;
+	struct rights rights;
+	struct err e;
+	int rc = caller_await_rights(call, caller_needs_to_make(call), &rights, &e);
+	bool due = await_end(call);
+
+	if (due && rc == 0)
+		rc = clone_check_first(call, &e);
+	if (due && rc == 0)
+		rc = clone_make(call, &rights, arg, &e);
+	if (due && rc == 0)
+		return;
 	file_destroy(arg);
+	if (due)
+		call_fail(call, &e);
 }
 
 static int clone_open(struct call *call, struct file *f, struct err *e)
 {
-	static const struct caller_kind kind = {clone_open_go, clone_open_drop};
-	struct caller_need need = caller_needs_to_make(call);
 	struct rights rights;
 
-	if (caller_rights(call, need, &rights))
+	if (caller_rights(call, caller_needs_to_make(call), &rights))
 		return clone_make(call, &rights, f, e);
-	return caller_lookup(call, need, 0, &kind, f, e);
+	return await_start(call, clone_open_later, f, e);
 }
 
 /* Called when the clone is closed or its open has failed. Its directory may already have been
@@ -322,10 +329,7 @@ static void clone_execute(struct call *call, struct command *cmd)
 {
 	struct err e;
 
-	if (cmd->verb == CMD_SIGNAL) {
-		if (notifier_set(call, cmd, clone_take, &e) < 0)
-			clone_take(call, cmd, -e.no, &e);
-	} else if (clone_submit(call, cmd, &e) < 0) {
+	if (clone_submit(call, cmd, &e) < 0) {
 		cmd->evtset.fault = FAULT_REFUSED;
 		clone_take(call, cmd, -e.no, &e);
 		command_free(cmd);
@@ -344,26 +348,53 @@ static int clone_check_closed(const struct call *call, struct err *e)
 	return call->ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
 }
 
-/* @arg is a copy of the command. */
-static void clone_command_go(struct call *call, const struct rights *rights, void *arg)
-{
-	CLEANUP_FREE struct command *cmd = arg;
-	struct err e;
+/* A command of a packet that waits on a fiber before it is executed. */
+struct clone_waiting {
+	struct call *call;
+	struct command cmd;
+	int rc;
+	struct err err;
+};
 
-	cmd->rights = *rights;
-	if (clone_check_closed(call, &e) < 0)
-		clone_refuse(call, cmd, &e);
+/* Goes on with the packet, whose other commands nest. */
+static void clone_go_on(void *arg)
+{
+	struct clone_waiting *w = arg;
+
+	if (w->cmd.verb == CMD_SIGNAL)
+		clone_take(w->call, &w->cmd, w->rc, &w->err);
+	else if (w->rc < 0)
+		clone_refuse(w->call, &w->cmd, &w->err);
 	else
-		clone_execute(call, cmd);
+		clone_execute(w->call, &w->cmd);
+}
+
+/* @arg is the command. */
+static void clone_execute_later(struct call *call, void *arg)
+{
+	struct clone_waiting w = {.call = call, .cmd = *(const struct command *)arg};
+
+	if (w.cmd.verb == CMD_SIGNAL)
+		w.rc = notifier_set(call, &w.cmd, &w.err);
+	else
+		w.rc = await_charge(call, command_bytes(call, &w.cmd), &w.err);
+	if (w.rc == 0 && w.cmd.verb != CMD_SIGNAL)
+		w.rc = caller_await_rights(call, caller_needs(call, &w.cmd), &w.cmd.rights, &w.err);
+	if (w.rc == 0 && w.cmd.verb != CMD_SIGNAL)
+		w.rc = clone_check_closed(call, &w.err);
+	if (await_end(call)) {
+		fiber_outside(clone_go_on, &w);
+		return;
+	}
+	command_free(&w.cmd);
+	free(call->packet);
 }
 
 /* Executes the packet's next command. At most 255 of them nest. */
 static void clone_next(struct call *call)
 {
-	static const struct caller_kind kind = {clone_command_go, command_drop};
 	struct command cmd = {0};
 	struct err e;
-	struct caller_need need;
 	int rc = packet_next(call->packet, &cmd, &e);
 
 	if (rc > 0 && clone_check_closed(call, &e) < 0)
@@ -373,10 +404,9 @@ static void clone_next(struct call *call)
 		clone_reply(call, rc, &e);
 		return;
 	}
-	need = caller_needs(call, &cmd);
-	if (caller_rights(call, need, &cmd.rights))
+	if (cmd.verb != CMD_SIGNAL && caller_rights(call, caller_needs(call, &cmd), &cmd.rights))
 		clone_execute(call, &cmd);
-	else if (command_lookup(call, need, &cmd, &kind, &e) < 0)
+	else if (await_start(call, clone_execute_later, &cmd, &e) < 0)
 		clone_refuse(call, &cmd, &e);
 }
 

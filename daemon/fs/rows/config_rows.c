@@ -42,6 +42,6 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("energy_group")},
 	{CONFIG_ROW("audit")},
 	{FILE_ROW(DIR_CONFIG, "grants", 0644), .length = LINES_OF_MACHINE, .lines = true,
-		.show = grant_table_show, .store = grant_table_store},
+		.waits = true, .show = grant_table_show, .store = grant_table_store},
 	ROW_END,
 };

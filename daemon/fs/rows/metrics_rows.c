@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "daemon/fs/requests/await.h"
-#include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/caller.h"
 #include "daemon/fs/requests/metrics_scan.h"
 
@@ -63,20 +62,6 @@ static int metrics_rows_set_as(
 	return 0;
 }
 
-static void metrics_rows_go(struct call *call, const struct rights *rights, void *arg)
-{
-	struct err e = {0};
-	int rc = metrics_rows_set_as(call, rights, arg, &e);
-
-	call_write_done(call, rc, &e);
-}
-
-static void metrics_rows_drop(struct call *call, void *arg)
-{
-	(void)call;
-	ctx_metrics_unref(arg);
-}
-
 static int metrics_rows_parse(
 	struct call *call, struct slice text, struct ctx_metrics **m, struct err *e)
 {
@@ -91,21 +76,17 @@ static int metrics_rows_parse(
 
 static int metrics_rows_store(struct call *call, struct slice text, struct err *e)
 {
-	static const struct caller_kind kind = {metrics_rows_go, metrics_rows_drop};
 	static const struct caller_need need = {NEED_SYSTEM, GRANT_NO_CPU};
 	struct rights rights;
 	struct ctx_metrics *m;
 
 	if (metrics_rows_parse(call, text, &m, e) < 0)
 		return -e->no;
-	if (caller_rights(call, need, &rights)) {
-		metrics_rows_go(call, &rights, m);
-		return CALL_LATER;
+	if (caller_await_rights(call, need, &rights, e) < 0) {
+		ctx_metrics_unref(m);
+		return -e->no;
 	}
-	if (caller_lookup(call, need, 0, &kind, m, e) == 0)
-		return CALL_LATER;
-	ctx_metrics_unref(m);
-	return -e->no;
+	return metrics_rows_set_as(call, &rights, m, e);
 }
 
 /* Bytes: of the daemon's own counts, and of one that a context exports, which has two samples with
@@ -120,9 +101,9 @@ static size_t metrics_rows_size(const struct call *call)
 const struct row rows_metrics[] = {
 	{DIR_ROW(DIR_ROOT, DIR_METRICS, "metrics", 0555)},
 	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .size = metrics_rows_size, .fresh = true,
-		.read = metrics_rows_read_prom},
+		.waits = true, .read = metrics_rows_read_prom},
 	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .size = metrics_rows_size, .fresh = true,
-		.read = metrics_rows_read_lp},
+		.waits = true, .read = metrics_rows_read_lp},
 	{FILE_ROW(DIR_CTX, "metrics", 0600), .length = LINES_OF_MACHINE, .lines = true,
 		.waits = true, .read = metrics_rows_read_context, .store = metrics_rows_store},
 	ROW_END,

@@ -3,11 +3,10 @@
 #include "daemon/fs/rows/rows.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/num.h"
-#include "daemon/fs/requests/call.h"
-#include "daemon/fs/requests/pending_request.h"
+#include "daemon/fs/requests/await.h"
+#include "daemon/fs/tree/fs_state.h"
 #include "perfmonfs/sim.h"
 
 static int sim_read(struct call *call, struct text *out, struct err *e)
@@ -20,41 +19,25 @@ static int sim_store(struct call *call, struct slice text, struct err *e)
 	return hw_knob_store(call->fs->be->sim->hw, call->node.row->name, text, e);
 }
 
-/* A write to sim/advance. */
-struct sim_advance {
-	struct request request;
-	/* Remaining model time, ns. */
-	uint64_t left;
-};
-
-/* The time until a context needs attention, at most the remaining time. */
-static uint64_t sim_next_step(const struct sim_advance *a)
+/* The time until a context needs attention, at most @left. */
+static uint64_t sim_next_step(struct fs *fs, uint64_t left)
 {
-	struct fs *fs = a->request.call.fs;
 	uint64_t now = hw_now(fs->be->sim->hw), wake = engine_wake(fs->eng);
 
-	return wake > now && wake - now < a->left ? wake - now : a->left;
+	return wake > now && wake - now < left ? wake - now : left;
 }
 
-/* Takes one step. After an interrupt, advance shows how far model time has gone. */
-static void sim_advance_step(void *arg)
+static void sim_polled(void *arg)
 {
-	struct sim_advance *a = arg;
-	struct fs *fs = a->request.call.fs;
-	uint64_t ns = sim_next_step(a);
+	fiber_wake(arg);
+}
 
-	if (a->left && !a->request.interrupted) {
-		a->left -= ns;
-		hw_advance(fs->be->sim->hw, ns);
-		engine_poll_all(fs->eng, sim_advance_step, a);
-		return;
-	}
-	request_end(&a->request);
-	if (a->left)
-		fuse_reply_err(a->request.call.req, EINTR);
-	else
-		call_write_done(&a->request.call, 0, NULL);
-	free(a);
+static int sim_poll_all(struct call *call, struct err *e)
+{
+	struct fiber_wait polled = {0};
+
+	engine_poll_all(call->fs->eng, sim_polled, &polled);
+	return await_event(call, &polled, e);
 }
 
 /* The longest time in which no counter of any CPU wraps unseen, ns; 0 means no limit. */
@@ -78,35 +61,36 @@ static uint64_t sim_advance_limit(const struct backend *be)
  */
 static int sim_store_advance(struct call *call, struct slice text, struct err *e)
 {
-	uint64_t limit = sim_advance_limit(call->fs->be), ns;
-	struct sim_advance *a;
+	uint64_t limit = sim_advance_limit(call->fs->be), left;
+	int rc;
 
-	if (num_u64(slice_trim(text), &ns, e) < 0)
+	if (num_u64(slice_trim(text), &left, e) < 0)
 		return -e->no;
 	if (!call->fs->be->scripted)
 		return err_set(e, EINVAL,
 			"the clock runs in real time: start perfmonfs with --clock=script to "
 			"advance it here");
-	if (limit && ns > limit)
+	if (limit && left > limit)
 		return err_set(e, ERANGE,
 			"counters could wrap unseen: advance at most %llu ns at a time",
 			(unsigned long long)limit);
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return err_set(e, ENOMEM, "no memory");
-	a->left = ns;
-	if (request_begin(&a->request, call, sizeof(*a), request_note_interrupted, e) < 0) {
-		free(a);
-		return -e->no;
+	/* Events that are due are handled before more is counted. After an interrupt, advance shows
+	 * how far model time has gone. */
+	rc = sim_poll_all(call, e);
+	while (rc == 0 && left) {
+		uint64_t ns = sim_next_step(call->fs, left);
+
+		left -= ns;
+		hw_advance(call->fs->be->sim->hw, ns);
+		rc = sim_poll_all(call, e);
 	}
-	/* Events that are due are handled before more is counted. */
-	engine_poll_all(call->fs->eng, sim_advance_step, a);
-	return CALL_LATER;
+	return rc;
 }
 
 const struct row rows_sim[] = {
 	{DIR_ROW(DIR_ROOT, DIR_SIM, "sim", 0500)},
-	{FILE_ROW(DIR_SIM, "advance", 0600), .read = sim_read, .store = sim_store_advance},
+	{FILE_ROW(DIR_SIM, "advance", 0600), .waits = true, .read = sim_read,
+		.store = sim_store_advance},
 	{FILE_ROW(DIR_SIM, "offline", 0600), .length = LINES_OF_MACHINE, .read = sim_read,
 		.store = sim_store},
 	{FILE_ROW(DIR_SIM, "fault", 0600), .length = LINES_OF_MACHINE, .read = sim_read,

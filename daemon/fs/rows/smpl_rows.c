@@ -45,22 +45,13 @@ static void smpl_show_format(const struct call *call, struct text *out)
 	format_print(s ? s->fmt : NULL, s ? s->arg : NULL, out);
 }
 
-static const struct command_kind smpl_write = {
-	.follow = smpl_follow,
-	.answer = command_answer_write,
-};
-
 static int smpl_store_format(struct call *call, struct slice text, struct err *e)
 {
-	struct command cmd = {.verb = CMD_FORMAT};
 	struct smpl *s;
-	int rc;
 
-	rc = smpl_new(call, slice_trim(text), &s, e);
-	if (rc < 0)
-		return rc;
-	smpl_submit(call, &cmd, &smpl_write, s);
-	return CALL_LATER;
+	if (smpl_new(call, slice_trim(text), &s, e) < 0)
+		return -e->no;
+	return smpl_await(call, s, e);
 }
 
 static struct shared *smpl_buffer(const struct call *call, struct err *e)
@@ -78,10 +69,10 @@ static struct shared *smpl_buffer(const struct call *call, struct err *e)
 }
 
 const struct row rows_smpl[] = {
-	{FILE_ROW(DIR_ROOT, "formats", 0644), .length = LINES_OF_MACHINE, .show = smpl_show_formats,
-		.store = smpl_store_formats},
-	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .show = smpl_show_format,
-		.store = smpl_store_format},
+	{FILE_ROW(DIR_ROOT, "formats", 0644), .length = LINES_OF_MACHINE, .waits = true,
+		.show = smpl_show_formats, .store = smpl_store_formats},
+	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .waits = true,
+		.show = smpl_show_format, .store = smpl_store_format},
 	{FILE_ROW(DIR_CTX, "buffer", 0400), .memory = smpl_buffer, .size = memory_size},
 	ROW_END,
 };

@@ -265,15 +265,14 @@ static void ops_read_text(struct call *call)
 			file_read_submit(call, &cmd, &command_read);
 		return;
 	}
-	if (row->waits) {
+	if (row->waits && row->read) {
 		await_read(call);
 		return;
 	}
 	rc = row->read ? row->read(call, &out, &e) : 0;
 	if (row->show)
 		row->show(call, &out);
-	if (rc != CALL_LATER)
-		call_read_done(call, rc, &out, &e);
+	call_read_done(call, rc, &out, &e);
 }
 
 /*
@@ -327,47 +326,45 @@ static void ops_read(
 		ops_read_text(&call);
 }
 
-/* @arg is a copy of the command. */
-static void ops_command_go(struct call *call, const struct rights *rights, void *arg)
+/* What a command needs before its context's owner can execute it, or all that a signal needs. */
+static int ops_await(struct call *call, struct command *cmd, struct err *e)
 {
-	CLEANUP_FREE struct command *cmd = arg;
-	struct err e;
-
-	cmd->rights = *rights;
-	if (!call->ctx->closed) {
-		command_submit(call, cmd, &command_write, NULL);
-		return;
-	}
-	command_free(cmd);
-	err_set(&e, ENODEV, "the context is being removed");
-	call_fail(call, &e);
+	if (cmd->verb == CMD_SIGNAL)
+		return notifier_set(call, cmd, e);
+	if (await_charge(call, command_bytes(call, cmd), e) < 0 ||
+		caller_await_rights(call, caller_needs(call, cmd), &cmd->rights, e) < 0)
+		return -e->no;
+	return call->ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
 }
 
-static void ops_answer_signal(struct call *call, struct command *cmd, int rc, struct err *e)
+/* @arg is the command. */
+static void ops_execute_later(struct call *call, void *arg)
 {
-	if (rc == 0)
-		call->node.row->commit(call->ctx, cmd);
-	call_write_done(call, rc, rc < 0 ? e : NULL);
+	struct command cmd = *(const struct command *)arg;
+	struct err e = {0};
+	int rc = ops_await(call, &cmd, &e);
+	bool due = await_end(call);
+
+	if (due && rc == 0 && cmd.verb != CMD_SIGNAL) {
+		command_submit(call, &cmd, &command_write, NULL);
+		return;
+	}
+	command_free(&cmd);
+	if (due && rc == 0)
+		call->node.row->commit(call->ctx, &cmd);
+	if (due)
+		call_write_done(call, rc, &e);
 }
 
 /* Executes a command that the row has parsed, and answers. */
 static void ops_execute(struct call *call, struct command *cmd)
 {
-	static const struct caller_kind kind = {ops_command_go, command_drop};
-	struct caller_need need = caller_needs(call, cmd);
 	struct err e;
 
-	if (cmd->verb != CMD_SIGNAL) {
-		if (caller_rights(call, need, &cmd->rights)) {
-			command_submit(call, cmd, &command_write, NULL);
-		} else if (command_lookup(call, need, cmd, &kind, &e) < 0) {
-			command_free(cmd);
-			call_fail(call, &e);
-		}
-	} else if (notifier_set(call, cmd, ops_answer_signal, &e) < 0) {
-		command_free(cmd);
-		call_fail(call, &e);
-	}
+	if (cmd->verb != CMD_SIGNAL && caller_rights(call, caller_needs(call, cmd), &cmd->rights))
+		command_submit(call, cmd, &command_write, NULL);
+	else if (await_start(call, ops_execute_later, cmd, &e) < 0)
+		command_fail(call, cmd, &e);
 }
 
 static int ops_refuse_text(struct slice text, struct err *e)
@@ -398,7 +395,7 @@ static void ops_store(struct call *call, struct slice text)
 	const struct row *row = call->node.row;
 	struct command cmd = {0};
 	struct err e;
-	int rc;
+	int rc = 0;
 
 	if (ops_check_writer(call, &e) < 0)
 		rc = -e.no;
@@ -408,17 +405,19 @@ static void ops_store(struct call *call, struct slice text)
 			call->size, call->fs->config.arg_size_max);
 	else if (!slice_text(&text, row->lines))
 		rc = ops_refuse_text(text, &e);
-	else if (row->store)
-		rc = row->store(call, text, &e);
-	else
+	else if (!row->store)
 		rc = row->parse(call, text, &cmd, &e);
+	else if (!row->waits)
+		rc = row->store(call, text, &e);
 	if (rc < 0) {
 		command_free(&cmd);
 		call_write_done(call, rc, &e);
-	} else if (!row->store) {
-		ops_execute(call, &cmd);
-	} else if (rc != CALL_LATER) {
+	} else if (row->store && row->waits) {
+		await_store(call, text);
+	} else if (row->store) {
 		call_write_done(call, 0, NULL);
+	} else {
+		ops_execute(call, &cmd);
 	}
 }
 
@@ -458,33 +457,21 @@ static void ops_make_context(struct call *dir, const struct rights *rights, cons
 	fuse_reply_entry(dir->req, &entry);
 }
 
-/* @arg is a copy of the name. */
-static void ops_make_context_go(struct call *dir, const struct rights *rights, void *arg)
+/* @arg is the name. */
+static void ops_make_context_later(struct call *dir, void *arg)
 {
-	CLEANUP_FREE char *name = arg;
-
-	ops_make_context(dir, rights, name);
-}
-
-static void ops_make_context_drop(struct call *dir, void *arg)
-{
-	(void)dir;
-	free(arg);
-}
-
-static void ops_lookup_for_context(struct call *dir, const char *name)
-{
-	static const struct caller_kind kind = {ops_make_context_go, ops_make_context_drop};
-	char *copy = strdup(name);
+	CLEANUP_FREE char *name = strdup(arg);
+	struct rights rights;
 	struct err e;
+	int rc = name ? caller_await_rights(dir, caller_needs_to_make(dir), &rights, &e)
+		      : err_set(&e, ENOMEM, "no memory");
 
-	if (copy &&
-		caller_lookup(dir, caller_needs_to_make(dir), strlen(name), &kind, copy, &e) == 0)
+	if (!await_end(dir))
 		return;
-	if (!copy)
-		err_set(&e, ENOMEM, "no memory");
-	free(copy);
-	call_fail(dir, &e);
+	if (rc < 0)
+		call_fail(dir, &e);
+	else
+		ops_make_context(dir, &rights, name);
 }
 
 static void ops_make_set(struct call *dir, const char *name)
@@ -501,6 +488,7 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 {
 	struct rights rights;
 	struct call dir;
+	struct err e;
 
 	(void)mode;
 	if (!call_begin(req, parent, &dir))
@@ -509,8 +497,8 @@ static void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	case DIR_CTXS:
 		if (caller_rights(&dir, caller_needs_to_make(&dir), &rights))
 			ops_make_context(&dir, &rights, name);
-		else
-			ops_lookup_for_context(&dir, name);
+		else if (await_start(&dir, ops_make_context_later, (void *)(uintptr_t)name, &e) < 0)
+			call_fail(&dir, &e);
 		break;
 	case DIR_SETS:
 		ops_make_set(&dir, name);

@@ -49,9 +49,6 @@ enum dir {
 	DIR_KINDS, /* the number of kinds */
 };
 
-/* Returned by read() and store() when the answer comes later. */
-enum { CALL_LATER = 1 };
-
 struct row {
 	/* The directory that contains the file. */
 	enum dir in;
@@ -88,11 +85,13 @@ struct row {
 
 	/* Read by the session thread; cannot fail. */
 	void (*show)(const struct call *call, struct text *out);
-	/* Read or write by the session thread. Returns 0, -errno with a sentence, or CALL_LATER. */
+	/* Read or write by the session thread. Returns 0, perhaps with a note about the context, or
+	 * -errno with a sentence. */
 	int (*read)(struct call *call, struct text *out, struct err *e);
-	/* read() may wait, by the functions of await.h, and so does not return CALL_LATER. */
-	bool waits;
 	int (*store)(struct call *call, struct slice text, struct err *e);
+	/* read() and store() run on fibers, and may wait by the functions of await.h. The text to
+	 * store is valid until the first wait. */
+	bool waits;
 
 	/* Read by the context's owner: makes the command, and prints the answer. */
 	int (*query)(const struct call *call, struct command *cmd, struct err *e);
