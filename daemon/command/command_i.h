@@ -25,8 +25,9 @@ int regset_parse(struct slice list, struct regset *set, struct err *e);
 void regset_print(const struct regset *set, struct text *out);
 bool regset_empty(const struct regset *set);
 
-/* Prints the options that are not 0 or off, a blank before each. */
-void pmd_conf_print(const struct pmd_conf *conf, struct text *out);
+/* Prints the options of PMD @r that are not 0 or off, and those without which the value would read
+ * back as a period; a blank before each. */
+void pmd_options_print(const struct cmd_reg *r, struct text *out);
 
 /* True if @text is not a number but may be the name of an event. */
 bool event_is_name(struct slice text);

@@ -156,15 +156,25 @@ void command_print_pmd(uint64_t value, struct text *out)
 	text_printf(out, "%" PRIu64 "\n", value);
 }
 
+/* True if reset option @o defaults to the PMD's value when it is left out. A value that a sampling
+ * format would take for a period needs one reset option to say that it is none. */
+static bool pmd_resets_to_value(const struct pmd_option *o, const struct cmd_reg *r)
+{
+	const struct pmd_conf *conf = &r->conf;
+
+	if (o > &pmd_options[PMD_OPTION_SHORT])
+		return false;
+	return pmd_has_period(conf) || (o == &pmd_options[PMD_OPTION_SHORT] && !conf->long_reset &&
+					       r->value >> 63 && !(conf->flags & PMD_BARE));
+}
+
 /* Prints an option, unless it reads back as 0 when it is left out. */
 static void pmd_print_number(
-	const struct pmd_option *o, uint64_t n, const struct pmd_conf *conf, struct text *out)
+	const struct pmd_option *o, uint64_t n, const struct cmd_reg *r, struct text *out)
 {
-	bool by_value = o <= &pmd_options[PMD_OPTION_SHORT] && pmd_has_period(conf);
-
 	if (n && o->kind == MASK)
 		text_printf(out, " %s=0x%" PRIx64, o->name, n);
-	else if (n || by_value)
+	else if (n || pmd_resets_to_value(o, r))
 		text_printf(out, " %s=%" PRIu64, o->name, n);
 }
 
@@ -176,33 +186,32 @@ static void pmd_print_list(const struct pmd_option *o, const struct regset *set,
 	regset_print(set, out);
 }
 
-static void pmd_print_option(
-	const struct pmd_option *o, const struct pmd_conf *conf, struct text *out)
+static void pmd_print_option(const struct pmd_option *o, const struct cmd_reg *r, struct text *out)
 {
-	const void *at = (const char *)conf + o->at;
+	const void *at = (const char *)&r->conf + o->at;
 
 	switch (o->kind) {
 	case LIST:
 		pmd_print_list(o, at, out);
 		break;
 	case FLAG:
-		if (conf->flags & o->flag)
+		if (r->conf.flags & o->flag)
 			text_printf(out, " %s", o->name);
 		break;
 	case READ_ONLY:
 		break;
 	case SEED:
-		pmd_print_number(o, *(const uint32_t *)at, conf, out);
+		pmd_print_number(o, *(const uint32_t *)at, r, out);
 		break;
 	default:
-		pmd_print_number(o, *(const uint64_t *)at, conf, out);
+		pmd_print_number(o, *(const uint64_t *)at, r, out);
 	}
 }
 
-void pmd_conf_print(const struct pmd_conf *conf, struct text *out)
+void pmd_options_print(const struct cmd_reg *r, struct text *out)
 {
 	for (const struct pmd_option *o = pmd_options; o < pmd_options + NOPTIONS; o++)
-		pmd_print_option(o, conf, out);
+		pmd_print_option(o, r, out);
 }
 
 void command_print_gaps(const struct gaps *g, struct text *out)

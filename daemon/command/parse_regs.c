@@ -80,7 +80,7 @@ void command_print_regs(const struct command *cmd, struct text *out)
 
 		if (r->pmd) {
 			text_printf(out, "pmd%u %" PRIu64, r->num, r->value);
-			pmd_conf_print(&r->conf, out);
+			pmd_options_print(r, out);
 			command_print_gaps(&r->gaps, out);
 			text_printf(out, "\n");
 		} else {

@@ -292,8 +292,10 @@ answered() {
 		ctl stop
 		counts 0
 		is 300
-		# An explicit 0 is plain wrapping, as in a context without a format.
+		# An explicit 0 is plain wrapping, as in a context without a format, and restored as such.
 		put ok "$C/pmd/0" "-10000 short=0"
+		bounded cp "$C/regs" "$BATS_TEST_TMPDIR/saved"
+		bounded cp "$BATS_TEST_TMPDIR/saved" "$C/regs"
 		ctl start
 		advance 1000000
 		ctl stop
