@@ -319,6 +319,10 @@ static int slot_try_interrupt(
 
 	slot_count_access(&pc->stats->writes);
 	fd = perf_trial_new(&pc->src, -1, sel & ~EVTSEL_EN, &sampling, e);
+	if (fd == -EINVAL || fd == -EOPNOTSUPP)
+		return err_set(e, EOPNOTSUPP,
+			"the kernel counts this event, but its counter cannot interrupt: choose "
+			"another");
 	if (fd < 0)
 		return fd;
 	close(fd);

@@ -125,7 +125,9 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 	exec_locate(x, ctx);
 	interrupts_take(x, ctx);
 	exec_set_type(x, cmd);
-	rc = core_command(&x->run, ctx, cmd, e);
+	rc = cmd->verb == CMD_START ? interrupts_check_start(x, ctx, e) : 0;
+	if (rc == 0)
+		rc = core_command(&x->run, ctx, cmd, e);
 	exec_note_start(x, ctx, was);
 	/* The lines before a bad one have been written. */
 	if (exec_sets_periods(cmd->verb) && (rc >= 0 || cmd->verb == CMD_WRITE))

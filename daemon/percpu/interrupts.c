@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/percpu/interrupts.h"
 
+#include <errno.h>
+
 #include "base/nsec.h"
 #include "daemon/percpu/where.h"
 
@@ -105,17 +107,15 @@ int interrupts_prepare(struct executor *x, const struct context *ctx, struct err
 	return fd < 0 ? fd : 0;
 }
 
-static bool interrupts_open(struct executor *x, const struct context *ctx)
+static int interrupts_open(struct executor *x, const struct context *ctx, struct err *e)
 {
-	struct err ignored;
-
-	x->interrupts_fd = interrupts_call_open(x, ctx, &ignored);
+	x->interrupts_fd = interrupts_call_open(x, ctx, e);
 	if (x->interrupts_fd < 0)
-		return false;
-	if (interrupts_set(x, ctx, &ignored) == 0)
-		return true;
+		return x->interrupts_fd;
+	if (interrupts_set(x, ctx, e) == 0)
+		return 0;
 	interrupts_clear(x, ctx);
-	return false;
+	return -e->no;
 }
 
 /* True if interrupts can be opened. A context that ctxsw threads restore has no registers of its
@@ -134,6 +134,17 @@ static uint32_t interrupts_poll_skew(const struct context *ctx)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
+int interrupts_check_start(struct executor *x, const struct context *ctx, struct err *e)
+{
+	if (!ctx->smpl.user_stack)
+		return 0;
+	if (!interrupts_may_open(x, ctx))
+		return err_set(e, EOPNOTSUPP,
+			"user_stack needs a counter that interrupts: write a PMC and the period of "
+			"its PMD (-PERIOD short=-PERIOD), and no virtual PMDs");
+	return interrupts_open(x, ctx, e) < 0 ? err_prefix(e, "user_stack") : 0;
+}
+
 /* Without a format, each interrupt wakes. */
 uint64_t interrupts_delay(const struct executor *x, const struct context *ctx)
 {
@@ -146,11 +157,12 @@ uint64_t interrupts_delay(const struct executor *x, const struct context *ctx)
 
 void interrupts_arm(struct executor *x, struct context *ctx)
 {
+	struct err ignored;
 	bool interrupts;
 
 	if (ctx->state != CTX_RUNNING)
 		return;
-	interrupts = interrupts_may_open(x, ctx) && interrupts_open(x, ctx);
+	interrupts = interrupts_may_open(x, ctx) && interrupts_open(x, ctx, &ignored) == 0;
 	ctx_lose_unsampled(ctx, interrupts);
 	if (!ctx_attributes(ctx))
 		return;

@@ -12,6 +12,10 @@
  * that takes them. */
 int interrupts_prepare(struct executor *x, const struct context *ctx, struct err *e);
 
+/* Before a start: EOPNOTSUPP and others if @ctx records users' stacks, as only interrupts do, and
+ * its counters cannot interrupt. */
+int interrupts_check_start(struct executor *x, const struct context *ctx, struct err *e);
+
 /* To be called after a command that has started, restarted or written @ctx, and before its last
  * plan is run: overflows of @ctx are found by interrupts if possible, otherwise by polling. */
 void interrupts_arm(struct executor *x, struct context *ctx);

@@ -116,6 +116,27 @@ faults_add_up() {
 	done
 }
 
+# A poll has neither registers nor a stack.
+@test "a start that records stacks is refused where the counter cannot interrupt" {
+	serve --backend=perf
+	grep -q '^tsc ' "$MNT/pmu/events" || skip "the kernel cannot count the TSC, which cannot interrupt"
+	new a
+	put ok "$C/format" "stack size=65536 user_stack=64" || skip "the kernel records no registers here"
+	put ok "$C/pmc/0" page-faults:u
+	put ok "$C/pmd/0" "-1 short=-1"
+	sleep 100 3>&- &
+	ctl "load tid=$!"
+	put ok "$C/pmc/0" tsc
+	refused EOPNOTSUPP start interrupt
+	[[ $(cat "$C/state") = loaded* ]]
+	put ok "$C/pmc/0" page-faults:u
+	put ok "$C/pmd/0" "-1 short=0"
+	refused EOPNOTSUPP start period
+	put ok "$C/pmd/0" "-1 short=-1"
+	ctl start
+	kill $!
+}
+
 # few_during_many CPU: while a process has 20000 page faults there, less than half are counted
 few_during_many() {
 	local before
