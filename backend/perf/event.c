@@ -377,25 +377,35 @@ static int perf_open_event(
 	return perf_open_refused(errno, attr, t, e);
 }
 
-/* Members use the leader's read_format. Reading the leader reads the group, except with inherit. */
+/* Reading the leader reads the group, except with inherit, in the leader's read_format; samples
+ * have that of their member. */
 static int perf_open_grouped(
 	struct perf_event_attr *attr, struct perf_target t, int leader, struct err *e)
 {
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (!attr->inherit)
 		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	perf_set_clock(attr);
 	return perf_open_event(attr, t, leader, e);
 }
 
-int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e)
+int perf_leader_new(
+	struct perf_target t, const struct thread_conf *conf, bool *tells_lost, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
+	int fd;
 
 	attr.pinned = conf->takes_counters;
 	attr.inherit = conf->inherit;
 	attr.enable_on_exec = conf->on_exec;
-	return perf_open_grouped(&attr, t, -1, e);
+	attr.read_format = conf->inherit ? 0 : PERF_FORMAT_LOST;
+	fd = perf_open_grouped(&attr, t, -1, e);
+	if (fd == -EINVAL && attr.read_format & PERF_FORMAT_LOST) {
+		attr.read_format = 0;
+		fd = perf_open_grouped(&attr, t, -1, e);
+	}
+	*tells_lost = attr.read_format & PERF_FORMAT_LOST;
+	return fd;
 }
 
 /* Opens a member as a test: the kernel refuses members once the leader is not the thread's any

@@ -98,9 +98,11 @@ struct perf_sampling {
 /*
  * Opens the leader of a group on @t, disabled. The leader counts nothing. It is pinned if the group
  * takes counters, because the kernel schedules events of the CPU that are not pinned after it.
- * ESRCH: the thread has ended.
+ * Reading it gives the number of each member's samples that found no room, too, if *@tells_lost is
+ * set: not with inherit, nor before Linux 6.0. ESRCH: the thread has ended.
  */
-int perf_leader_new(struct perf_target t, const struct thread_conf *conf, struct err *e);
+int perf_leader_new(
+	struct perf_target t, const struct thread_conf *conf, bool *tells_lost, struct err *e);
 /* Checks that the group still exists. ESRCH: the kernel has removed its events, because thread @tid
  * has ended, or executes a program that gains privileges or cannot be read. */
 int perf_leader_check(pid_t tid, int leader, struct err *e);

@@ -50,7 +50,7 @@ int group_open_cpu(struct perf_group *g, unsigned cpu, struct err *e)
 	static const struct thread_conf conf = {.takes_counters = true};
 
 	*g = (struct perf_group){.cpu = cpu, .conf = conf, .pinned = true};
-	g->leader = perf_leader_new(group_target(g), &conf, e);
+	g->leader = perf_leader_new(group_target(g), &conf, &g->tells_lost, e);
 	return g->leader < 0 ? g->leader : 0;
 }
 
@@ -64,7 +64,7 @@ int group_open_thread(
 	g->pinned = conf->takes_counters && !conf->inherit;
 	leader.takes_counters = g->pinned;
 	leader.inherit = group_is_inherited(g);
-	g->leader = perf_leader_new(group_target(g), &leader, e);
+	g->leader = perf_leader_new(group_target(g), &leader, &g->tells_lost, e);
 	if (g->leader < 0 || !conf->process)
 		return g->leader < 0 ? g->leader : 0;
 	rc = process_new(conf->process, tid, g->leader, &g->process, e);
@@ -157,7 +157,7 @@ static bool group_read_kernel(struct perf_group *g, struct backend_stats *stats)
 		return group_read_process(g);
 	atomic_fetch_add_explicit(&stats->reads, 1, memory_order_relaxed);
 	return read(g->leader, &g->reading, sizeof(g->reading)) >=
-	       (ssize_t)offsetof(struct group_reading, event);
+	       (ssize_t)offsetof(struct group_reading, words);
 }
 
 /* Clears @lost of a group that does not run. What it has missed therefore does not grow
@@ -281,11 +281,14 @@ int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, 
 
 	if (rc < 0)
 		return rc;
-	for (unsigned i = 0; i < g->reading.n; i++)
-		if (g->reading.event[i].id == id) {
-			*count = g->reading.event[i].value;
+	for (unsigned i = 0; i < g->reading.n; i++) {
+		struct group_count c = group_member_read(g, i);
+
+		if (c.id == id) {
+			*count = c.value;
 			return 0;
 		}
+	}
 	if (!g->tid)
 		g->lost = ENXIO;
 	return group_explain_lost(g->tid ? EBUSY : ENXIO, e);

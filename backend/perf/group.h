@@ -44,9 +44,14 @@ struct group_member {
 /* The result of read() with the read_format of event.c. */
 struct group_reading {
 	uint64_t n, enabled, running; /* @n is 0 if the group is inherited. */
-	struct {
-		uint64_t value, id;
-	} event[GROUP_MAX];
+	uint64_t words[3 * GROUP_MAX]; /* See group_member_read(). */
+};
+
+/* What a reading has of a member. */
+struct group_count {
+	uint64_t value, id;
+	uint64_t lost; /* Its samples that found no room in the ring; 0 if the kernel does not tell.
+			*/
 };
 
 struct perf_group {
@@ -55,6 +60,7 @@ struct perf_group {
 	struct thread_conf conf;
 	struct perf_process *process; /* NULL: one thread. */
 	int leader;                   /* The leader's descriptor. */
+	bool tells_lost;              /* See perf_leader_new(). */
 	bool begun;                   /* It was started, so threads that inherit it may exist. */
 	bool running; /* The leader is enabled, or will be when the thread executes a program. */
 	bool current; /* @reading was made by the present run. */
@@ -120,6 +126,13 @@ void group_stop(struct perf_group *g, struct backend_stats *stats);
 /* Reads the group, unless it was already read in this run, or at this moment. All counts are lost
  * on EBUSY (other users of the PMU took a counter) and on ENXIO (the CPU went offline). */
 int group_read(struct perf_group *g, struct backend_stats *stats, struct err *e);
+/* What the last reading has of member @i, which is less than reading.n. */
+static inline struct group_count group_member_read(const struct perf_group *g, unsigned i)
+{
+	const uint64_t *w = &g->reading.words[(g->tells_lost ? 3 : 2) * i];
+
+	return (struct group_count){w[0], w[1], g->tells_lost ? w[2] : 0};
+}
 /* Gets the count of member @id by group_read(), with its errors. Not for inherited groups. */
 int group_count(struct perf_group *g, struct backend_stats *stats, uint64_t id, uint64_t *count,
 	struct err *e);

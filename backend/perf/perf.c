@@ -526,14 +526,37 @@ static bool perf_interrupt_of(
 	return true;
 }
 
+/* Records of the target that the kernel had lost at the last reading, and that were not taken in
+ * before. */
+static uint64_t perf_lost(struct backend_cpu *c)
+{
+	struct perf_interrupts *p = c->pc.interrupts;
+	uint64_t n = 0;
+	unsigned slot;
+
+	for (unsigned i = 0; i < c->group.reading.n; i++) {
+		struct group_count m = group_member_read(&c->group, i);
+		struct perf_slot *s = m.lost ? perf_slot_of(c, m.id, &slot) : NULL;
+		uint64_t *dropped = s                      ? &s->dropped
+				    : m.id == p->events_id ? &p->events_dropped
+							   : &m.lost;
+
+		n += m.lost - *dropped;
+		*dropped = m.lost;
+	}
+	return n;
+}
+
 static bool perf_interrupt_next(struct backend_cpu *c, struct interrupt *in)
 {
 	struct perf_record r;
 
-	while (c->pc.interrupts && ring_next(c->pc.interrupts, &r))
+	if (!c->pc.interrupts)
+		return false;
+	while (ring_next(c->pc.interrupts, &r))
 		if (perf_interrupt_of(c, &r, in))
 			return true;
-	return false;
+	return ring_lost(c->pc.interrupts, perf_lost(c), &r) && perf_interrupt_of(c, &r, in);
 }
 
 /* @addr does not matter, as all selectors are alike. */

@@ -126,7 +126,9 @@ static int process_open_members(const struct perf_process *p, const struct perf_
 static int process_open_thread(const struct perf_process *p, const struct perf_sources *src,
 	struct process_thread *t, struct err *e)
 {
-	t->leader = perf_leader_new(perf_on_thread(t->tid), &process_conf, e);
+	bool ignored;
+
+	t->leader = perf_leader_new(perf_on_thread(t->tid), &process_conf, &ignored, e);
 	if (t->leader < 0)
 		return t->leader;
 	if (watch_open(&t->watch, t->tid, e) == 0 && process_open_members(p, src, t, e) == 0)

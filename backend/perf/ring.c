@@ -77,6 +77,15 @@ void ring_free(struct perf_interrupts *p)
 	free(p);
 }
 
+int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e)
+{
+	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
+		return ring_refused("PERF_EVENT_IOC_ID", p->ring.size, errno, e);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->fd) < 0)
+		return ring_refused("PERF_EVENT_IOC_SET_OUTPUT", p->ring.size, errno, e);
+	return 0;
+}
+
 int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e)
 {
 	if (p->events >= 0)
@@ -84,9 +93,9 @@ int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e)
 	p->events = perf_events_new(tid, p->fd, e);
 	if (p->events < 0)
 		return p->events;
-	if (ioctl(p->events, PERF_EVENT_IOC_SET_OUTPUT, p->fd) == 0)
+	p->events_dropped = 0;
+	if (ring_attach(p, p->events, &p->events_id, e) == 0)
 		return 0;
-	ring_refused("PERF_EVENT_IOC_SET_OUTPUT", p->ring.size, errno, e);
 	cleanup_close(&p->events);
 	p->events = -1;
 	return -e->no;
@@ -100,15 +109,6 @@ struct perf_sampling ring_sampling(const struct perf_interrupts *p, uint64_t per
 		.batch = p->conf.batch,
 		.stacks = p->conf.stacks,
 		.user_stack = p->conf.user_stack};
-}
-
-int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct err *e)
-{
-	if (ioctl(fd, PERF_EVENT_IOC_ID, id) < 0)
-		return ring_refused("PERF_EVENT_IOC_ID", p->ring.size, errno, e);
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->fd) < 0)
-		return ring_refused("PERF_EVENT_IOC_SET_OUTPUT", p->ring.size, errno, e);
-	return 0;
 }
 
 /* The rest of a record, in 64-bit words. */
@@ -246,13 +246,41 @@ static void ring_order_event(struct perf_interrupts *p, struct perf_record *r)
 	r->time = r->event.tstamp = p->event_time;
 }
 
+/* The kernel tells of each lost record twice, in either order: with the next record, and in the
+ * count of its event. */
+static bool ring_report_lost(struct perf_interrupts *p, struct perf_record *r)
+{
+	uint64_t lost = p->lost_recorded > p->lost_counted ? p->lost_recorded : p->lost_counted;
+
+	*r = (struct perf_record){.kind = INTERRUPT_DROPPED, .dropped = lost - p->lost_reported};
+	p->lost_reported = lost;
+	return r->dropped;
+}
+
+bool ring_lost(struct perf_interrupts *p, uint64_t n, struct perf_record *r)
+{
+	p->lost_counted += n;
+	return ring_report_lost(p, r);
+}
+
+/* Parses the current record. False: there is nothing to report. */
+static bool ring_take_record(struct perf_interrupts *p, struct perf_record *r)
+{
+	if (!ring_parse(&p->ring, r))
+		return false;
+	if (p->ring.rec->type != PERF_RECORD_LOST)
+		return true;
+	p->lost_recorded += r->dropped;
+	return ring_report_lost(p, r);
+}
+
 bool ring_next(struct perf_interrupts *p, struct perf_record *r)
 {
 	uint64_t head = perf_ring_head(&p->ring);
 	bool found = false;
 
 	while (!found && perf_ring_next(&p->ring, head))
-		found = ring_parse(&p->ring, r);
+		found = ring_take_record(p, r);
 	perf_ring_release(&p->ring);
 	if (found) {
 		ring_order_event(p, r);

@@ -18,10 +18,14 @@
 struct perf_interrupts {
 	int fd;              /* The event that owns the ring. */
 	int events;          /* The perf event that records events of the thread; -1: none. */
+	uint64_t events_id, events_dropped; /* As perf_slot.id and perf_slot.dropped. */
 	uint64_t event_time; /* Time of the latest event of the thread, ns. */
 	struct interrupt_conf conf;
 	struct perf_ring ring;
 	uint64_t malformed; /* How many of ring.malformed ring_next() has reported. */
+	/* Records that found no room: as records tell, which come with the next one that finds
+	 * room; as the counts of their events tell; and as was reported. */
+	uint64_t lost_recorded, lost_counted, lost_reported;
 };
 
 /* A parsed record of the ring. Pointers are valid until the next record is taken. */
@@ -62,6 +66,10 @@ int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct er
 
 /* Takes the next record. Times of INTERRUPT_EVENT never decrease. */
 bool ring_next(struct perf_interrupts *p, struct perf_record *r);
+
+/* Takes in that @n more records found no room, as the counts of their events tell. If that was not
+ * reported, sets *@r to what is to be reported. */
+bool ring_lost(struct perf_interrupts *p, uint64_t n, struct perf_record *r);
 
 /* Parses the current record. False: it is malformed, or of another kind. */
 bool ring_parse(struct perf_ring *ring, struct perf_record *r);

@@ -45,6 +45,8 @@ struct perf_slot {
 	uint64_t open; /* The selector, without EN, for which the event was opened. */
 	bool off;      /* The event rests: it is disabled and takes no counter. */
 	uint64_t id;   /* The event's id. */
+	/* How many of its samples that the kernel has lost were taken in. */
+	uint64_t dropped;
 	/* Events between interrupts: as set in the kernel, 0 if the event does not interrupt; and
 	 * as the next event will have it. */
 	uint64_t period, next_period;

@@ -26,8 +26,9 @@ static size_t watch_page_size(void)
 int watch_open(struct perf_watch *w, pid_t tid, struct err *e)
 {
 	static const struct thread_conf alone;
+	bool ignored;
 
-	w->fd = perf_leader_new(perf_on_thread(tid), &alone, e);
+	w->fd = perf_leader_new(perf_on_thread(tid), &alone, &ignored, e);
 	w->open = w->fd >= 0;
 	return w->open ? 0 : w->fd;
 }
