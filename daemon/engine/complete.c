@@ -2,6 +2,7 @@
 /* Events that workers, ctxsw threads and CPU scans send to the session thread. */
 #include "base/nsec.h"
 #include "daemon/engine/engine_i.h"
+#include "daemon/percpu/thread.h"
 
 void engine_retire_worker(struct engine *eng, struct worker *w)
 {
@@ -80,7 +81,7 @@ static void complete_job(struct engine *eng, struct job *job)
 	/* A load that fails leaves its context unloaded only if it is the first load of a
 	 * worker. */
 	if ((job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_RESUME) && ec->expected_events &&
-		(job->rc == 0 || !job->first_load)) {
+		(job->rc == 0 || !job_is_first_load(job))) {
 		ec->expected_events--;
 		eng->expected--;
 	}
@@ -144,6 +145,7 @@ void engine_handle_events(struct engine *eng)
 {
 	struct event *ev;
 
+	assert_session_thread();
 	queue_for_each (ev, event_queue_take(&eng->events), link)
 		complete_event(eng, ev);
 }

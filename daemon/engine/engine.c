@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/engine/engine_i.h"
+#include "daemon/percpu/thread.h"
 
 /* Callbacks of the task registry. */
 
@@ -72,6 +73,7 @@ int engine_new(struct backend *be, struct engine **out, struct err *e)
 
 	if (!eng)
 		return err_set(e, ENOMEM, "no memory");
+	thread_is_session();
 	eng->be = be;
 	eng->x.be = be;
 	eng->x.stats = &eng->stats.exec;

@@ -50,7 +50,7 @@ static int resume_submit(struct engine *eng, struct engine_ctx *ec)
 	job->ec = ec;
 	job->cmd.verb = CMD_RESUME;
 	job->cmd.limits = ec->ctx.limits;
-	job->first_load = true;
+	job->kind = JOB_FIRST_LOAD;
 	job->session_done = true;
 	job->done = resume_done;
 	engine_post(eng, job);

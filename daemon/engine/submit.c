@@ -6,6 +6,7 @@
 #include "base/nsec.h"
 #include "daemon/engine/engine_i.h"
 #include "daemon/percpu/exec.h"
+#include "daemon/percpu/thread.h"
 
 /* Expects EVENT_UNLOADED, as a job is about to be posted that may unload the context. */
 static void submit_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
@@ -229,7 +230,7 @@ static enum submitted submit_load_cpu(struct engine *eng, struct job *job)
 	ec->pid = job->pid;
 	ec->rights = job->cmd.rights;
 	ec->background = ec->ctx.flags & CTX_BACKGROUND;
-	job->first_load = true;
+	job->kind = JOB_FIRST_LOAD;
 	engine_post(eng, job);
 	return SUBMITTED_POSTED;
 }
@@ -330,6 +331,7 @@ bool submit_admit(struct engine *eng, struct job *job)
 
 void engine_submit(struct engine *eng, struct job *job)
 {
+	assert_session_thread();
 	job->event.kind = EVENT_JOB;
 	submit_count(eng, job);
 	if (job->cmd.verb == CMD_DESTROY)

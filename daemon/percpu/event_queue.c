@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/raw_syscall.h"
+#include "daemon/percpu/thread.h"
 
 int event_queue_open(struct event_queue *events, struct err *e)
 {
@@ -36,6 +37,7 @@ struct link *event_queue_take(struct event_queue *events)
 	struct link *taken;
 	uint64_t signalled = 0;
 
+	assert_session_thread();
 	if (queue_empty(&events->queue) && !events->unsignalled)
 		return NULL;
 	if (read(events->fd, &signalled, sizeof(signalled)) < 0 && errno != EAGAIN)

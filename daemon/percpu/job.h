@@ -10,6 +10,17 @@ struct engine_ctx;
 
 enum job_state { JOB_WAITING, JOB_BEGUN, JOB_CANCELLED };
 
+enum job_kind {
+	JOB_COMMAND,
+	/* The load that the worker was created for: the worker ends if it fails. */
+	JOB_FIRST_LOAD,
+	/* The same, but done() decides whether the worker ends. */
+	JOB_FIRST_LOAD_KEEPS_WORKER,
+	/* For a worker of a thread: asks the backend whether the thread's registers still count.
+	 * There is no command. */
+	JOB_CHECK_THREAD,
+};
+
 struct job {
 	/* In an inbox, or in a queue of jobs to be submitted again. */
 	struct link link;
@@ -30,16 +41,10 @@ struct job {
 	bool session_done;
 	/* enum job_state */
 	atomic_int state;
-	/* The load that the worker was created for. */
-	bool first_load;
-	/* If the first load fails, done() ends the worker. */
-	bool keeps_worker;
+	enum job_kind kind;
 	/* The tracer was about to stop the requester when it sent the job: the kernel reports this
 	 * as an interrupt. */
 	bool stopping;
-	/* For a worker of a thread: asks the backend whether the thread's registers still count, in
-	 * place of the command. */
-	bool checks_thread;
 	/* Posted by the task registry, whose events the engine always expects. */
 	bool for_task;
 	/* The thread that took the job cannot execute it: the session thread submits it again. */
@@ -56,6 +61,11 @@ int job_cancelled(struct job *job);
 static inline int job_begin(struct job *job)
 {
 	return atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING ? 0 : job_cancelled(job);
+}
+
+static inline bool job_is_first_load(const struct job *job)
+{
+	return job->kind == JOB_FIRST_LOAD || job->kind == JOB_FIRST_LOAD_KEEPS_WORKER;
 }
 
 /* The last step: the result goes to the requester, or by @events to the session thread. */

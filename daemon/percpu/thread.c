@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/percpu/thread.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+
+/* Its address tells threads apart. */
+static _Thread_local char thread_here;
+static _Atomic(const char *) thread_session;
+
+void thread_is_session(void)
+{
+	atomic_store(&thread_session, &thread_here);
+}
+
+void assert_session_thread(void)
+{
+	const char *session = atomic_load_explicit(&thread_session, memory_order_relaxed);
+
+	assert(!session || session == &thread_here);
+}
 
 static cpu_set_t thread_cpu_set(unsigned cpu)
 {

@@ -5,6 +5,12 @@
 
 #include <pthread.h>
 
+/* From here on, the calling thread is the session thread. */
+void thread_is_session(void);
+/* Ends the daemon if another thread calls what is the session thread's alone. Any thread may, until
+ * one has become the session thread. */
+void assert_session_thread(void);
+
 /* Starts a thread with all signals blocked: signals are for the session thread. Returns 0 or a
  * positive errno. */
 int thread_start(pthread_t *thread, void *(*start)(void *arg), void *arg);

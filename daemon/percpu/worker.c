@@ -374,13 +374,13 @@ static int worker_execute(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
-	if (job->checks_thread)
+	if (job->kind == JOB_CHECK_THREAD)
 		return worker_check_thread(w, &job->err);
 	if (command_freezes(job->cmd.verb)) {
 		exec_freeze(&w->x, &ec->ctx);
 		return worker_exec(w, ec, &job->cmd, &job->err);
 	}
-	if (job->first_load)
+	if (job_is_first_load(job))
 		return worker_first_load(w, job);
 	if (job->cmd.verb == CMD_LOAD && ec->ctx.state == CTX_UNLOADED) {
 		job->requeued = true;
@@ -404,7 +404,8 @@ static void worker_run_job(struct worker *w, struct job *job)
 		job->rc = worker_execute(w, job);
 	if (job->rc == EXEC_LAST && worker_run_last(w, job))
 		return;
-	unloaded = !job->keeps_worker && (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
+	unloaded = job->kind != JOB_FIRST_LOAD_KEEPS_WORKER &&
+		   (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
 	if (unloaded)
 		worker_close_cpu(w);
 	/* No request refers to the context, which may be gone after its EVENT_UNLOADED. */

@@ -269,6 +269,7 @@ int workqueue_submit(struct workqueue *wq, struct work *w, struct err *e)
 {
 	int rc;
 
+	assert_session_thread();
 	w->wq = wq;
 	w->event.kind = EVENT_WORK;
 	if (wq->ending && w->may_hang)
@@ -293,6 +294,7 @@ bool workqueue_cancel(struct workqueue *wq, struct work *w)
 {
 	bool waiting;
 
+	assert_session_thread();
 	pthread_mutex_lock(&wq->lock);
 	waiting = w->waiting;
 	if (waiting)

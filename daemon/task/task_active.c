@@ -202,8 +202,7 @@ void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_
 		.cmd = {.verb = CMD_LOAD,
 			.tid = task->tid,
 			.load = {.always_active = true, .end = end}},
-		.first_load = true,
-		.keeps_worker = true,
+		.kind = JOB_FIRST_LOAD_KEEPS_WORKER,
 	};
 	active_post_own(reg, task, own, done);
 }

@@ -500,7 +500,7 @@ static void follow_check_events(struct follow_event *ev, struct engine_ctx *ec)
 		.cmd.verb = CMD_POLL,
 		.done = follow_checked,
 		.session_done = true,
-		.checks_thread = true,
+		.kind = JOB_CHECK_THREAD,
 	};
 	ev->reg->ops->submit(ev->reg->arg, &ev->check);
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/fiber/fiber.h"
+#include "daemon/percpu/thread.h"
 #include "daemon/task/task_registry_i.h"
 
 /* Most event sets in a non-root user's context: a ctxsw thread calibrates all of them at once. */
@@ -529,7 +530,7 @@ static int load_by_worker(struct load *l)
 	l->own.cmd = l->job->cmd;
 	l->own.cmd.tid = l->target.tid;
 	l->own.cmd.load.always_active = true;
-	l->own.first_load = true;
+	l->own.kind = JOB_FIRST_LOAD;
 	ec->ctx.target.pid = l->target.tgid;
 	rc = load_wait_for_worker(l);
 	if (rc < 0) {
@@ -543,7 +544,7 @@ static int load_by_worker(struct load *l)
 		return 0;
 	}
 	l->own.cmd = (struct command){.verb = CMD_UNLOAD};
-	l->own.first_load = false;
+	l->own.kind = JOB_COMMAND;
 	load_wait_for_worker(l);
 	l->task = NULL;
 	return rc;
@@ -671,6 +672,7 @@ int task_load(struct task_registry *reg, struct job *job)
 {
 	int rc = load_queue_enter(reg, job, load_start, &job->err);
 
+	assert_session_thread();
 	if (rc < 0)
 		job->rc = rc;
 	return rc;

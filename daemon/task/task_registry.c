@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/authz/proc.h"
+#include "daemon/percpu/thread.h"
 #include "daemon/task/task_registry_i.h"
 
 /* Frees ctxsw threads when the last one has exited: until then, others may kick any of them. */
@@ -524,6 +525,7 @@ void task_submit(struct task_registry *reg, struct job *job)
 	struct engine_ctx *ec = job->ec;
 	struct task_ctx *task = ec->task;
 
+	assert_session_thread();
 	if (task->loading || (task->for_all && job->cmd.verb != CMD_END)) {
 		queue_put(&ec->requeued, &job->link);
 		return;

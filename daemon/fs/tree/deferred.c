@@ -2,9 +2,11 @@
 #include "daemon/fs/tree/deferred.h"
 
 #include "daemon/fs/tree/fs_state.h"
+#include "daemon/percpu/thread.h"
 
 static struct list_head *deferred_queue(struct fs *fs, struct user_quota *q)
 {
+	assert_session_thread();
 	if (list_empty(&q->deferred))
 		list_add_tail(&q->deferred_link, &fs->deferred);
 	return &q->deferred;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "daemon/percpu/thread.h"
 
 static uint64_t object_name_key(const struct fs_context *parent, const char *name)
 {
@@ -85,6 +86,7 @@ uint64_t object_serial(struct objects *objs)
 static void object_insert_as(
 	struct objects *objs, struct object *o, uint64_t serial, struct fs_context *ctx, int set)
 {
+	assert_session_thread();
 	o->serial = serial;
 	o->ctx = ctx;
 	o->set = set;
@@ -98,6 +100,7 @@ static void object_insert(struct objects *objs, struct object *o, struct fs_cont
 
 static void object_drop(struct objects *objs, struct object *o)
 {
+	assert_session_thread();
 	hash_remove(&objs->by_serial, &o->hash);
 }
 
