@@ -99,7 +99,10 @@ static int perf_events_end(struct perf_ring *ring, size_t fixed, pfm_smpl_event_
 	memcpy(&t, bytes + size - sizeof(t), sizeof(t));
 	ev->tstamp = t.time;
 	ev->name = "";
-	if (ev->type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
+	if (ev->type == PFM_EVENT_WAIT) {
+		ev->pid = t.pid;
+		ev->tid = t.tid;
+	} else if (ev->type != PFM_EVENT_EXIT && fixed < size - sizeof(t)) {
 		bytes[size - sizeof(t) - 1] = '\0';
 		ev->name = bytes + fixed;
 	}
@@ -120,6 +123,9 @@ int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev)
 	case PERF_RECORD_EXIT:
 		*ev = perf_events_exit(rec);
 		return perf_events_end(ring, sizeof(struct exit_record), ev);
+	case PERF_RECORD_SWITCH:
+		*ev = (pfm_smpl_event_t){.type = PFM_EVENT_WAIT};
+		return perf_events_end(ring, sizeof(struct perf_event_header), ev);
 	}
 	return 0;
 }

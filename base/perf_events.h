@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of processes in the ring buffer of a perf event with attr.mmap, mmap2, comm, comm_exec,
- * task and sample_id_all.
+ * task and sample_id_all; with attr.context_switch, also the switches of a thread.
  */
 #ifndef BASE_PERF_EVENTS_H
 #define BASE_PERF_EVENTS_H
@@ -15,7 +15,8 @@ enum { PERF_EVENTS_SAMPLE_TYPE = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPL
 
 /*
  * Parses the current record of @ring. Returns 1 if it is an event, whose name in @ev is valid until
- * the next record is taken; 0 if it is of another kind; -EINVAL if it is malformed.
+ * the next record is taken; 0 if it is of another kind; -EINVAL if it is malformed. A switch is a
+ * PFM_EVENT_WAIT without its length; @ring->rec->misc tells its direction.
  */
 int perf_events_parse(struct perf_ring *ring, pfm_smpl_event_t *ev);
 

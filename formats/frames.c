@@ -9,13 +9,14 @@ const pfm_fmt_param_t frames_params[] = {
 	{"user_stack", offsetof(pfm_stack_smpl_arg_t, user_stack), 4, 0, 0},
 	{"no_kernel", offsetof(pfm_stack_smpl_arg_t, buf_flags), 4, PFM_STACK_SMPL_NO_KERNEL, 0},
 	{"no_user", offsetof(pfm_stack_smpl_arg_t, buf_flags), 4, PFM_STACK_SMPL_NO_USER, 0},
+	{"waits", offsetof(pfm_stack_smpl_arg_t, buf_flags), 4, PFM_STACK_SMPL_WAITS, 0},
 	{0},
 };
 
 bool frames_are_valid(const pfm_stack_smpl_arg_t *arg)
 {
-	return arg->buf_flags <= PFM_STACK_SMPL_NO_USER && arg->max_frames &&
-	       arg->max_frames <= PFM_STACK_MAX_FRAMES &&
+	return (arg->buf_flags & ~PFM_STACK_SMPL_WAITS) <= PFM_STACK_SMPL_NO_USER &&
+	       arg->max_frames && arg->max_frames <= PFM_STACK_MAX_FRAMES &&
 	       arg->user_stack <= PFM_STACK_USER_STACK_MAX && arg->user_stack % 8 == 0 &&
 	       !(arg->user_stack && (arg->buf_flags & PFM_STACK_SMPL_NO_USER));
 }

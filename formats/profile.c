@@ -64,6 +64,11 @@ static int profile_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void
 	return records_handle(hdr, &s, &arg->ovfl_ctrl, profile_put);
 }
 
+static bool profile_waits(const void *arg)
+{
+	return ((const pfm_stack_smpl_arg_t *)arg)->buf_flags & PFM_STACK_SMPL_WAITS;
+}
+
 const pfm_buffer_fmt_t format_profile = {
 	.fmt_api = PFM_FMT_API,
 	.fmt_name = PFM_PROFILE_SMPL_NAME,
@@ -82,4 +87,5 @@ const pfm_buffer_fmt_t format_profile = {
 	.fmt_source = records_source,
 	.fmt_event = records_event,
 	.fmt_user_stack = frames_user_stack,
+	.fmt_waits = profile_waits,
 };

@@ -64,6 +64,8 @@ static uint32_t records_type(enum pfm_smpl_event_type type)
 		return PFM_CORRELATE_COMM;
 	case PFM_EVENT_EXIT:
 		return PFM_CORRELATE_EXIT;
+	case PFM_EVENT_WAIT:
+		return PFM_CORRELATE_WAIT;
 	}
 	return 0;
 }

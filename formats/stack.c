@@ -18,7 +18,7 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	pfm_stack_smpl_arg_t *a = arg;
 
 	(void)ctx_flags;
-	if (!a || !frames_are_valid(a))
+	if (!a || !frames_are_valid(a) || (a->buf_flags & PFM_STACK_SMPL_WAITS))
 		return EINVAL;
 	a->num_pmds = num_pmds;
 	return sample_check_size(a->buf_size, sizeof(pfm_stack_smpl_hdr_t), frames_largest(a));

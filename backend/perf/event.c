@@ -481,7 +481,7 @@ int perf_alarm_new(pid_t tid, int leader, struct err *e)
 	return fd == -EACCES ? perf_open_grouped(&attr, perf_on_thread(tid), leader, e) : fd;
 }
 
-int perf_events_new(pid_t tid, int leader, struct err *e)
+int perf_events_new(pid_t tid, int leader, bool switches, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
 	int fd;
@@ -493,6 +493,7 @@ int perf_events_new(pid_t tid, int leader, struct err *e)
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
+	attr.context_switch = switches;
 	attr.sample_id_all = 1;
 	attr.sample_type = PERF_EVENTS_SAMPLE_TYPE;
 	fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);

@@ -120,9 +120,9 @@ int perf_group_resume(struct perf_target t, int leader, struct err *e);
  * until it is set. */
 int perf_alarm_new(pid_t tid, int leader, struct err *e);
 
-/* Opens a member that counts nothing and records events of the thread (base/perf_events.h), whether
- * or not the leader is enabled. */
-int perf_events_new(pid_t tid, int leader, struct err *e);
+/* Opens a member that counts nothing and records events of the thread (base/perf_events.h), with
+ * its switches if @switches, whether or not the leader is enabled. */
+int perf_events_new(pid_t tid, int leader, bool switches, struct err *e);
 
 /*
  * Opens the event that @sel selects on the calling thread, in the group of @leader; -1: as a

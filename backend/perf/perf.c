@@ -432,7 +432,7 @@ static int perf_interrupts_open(
 		ring_new(c->group.leader, conf->user_stack, &c->pc.interrupts, e) < 0)
 		return -e->no;
 	if (conf->events && c->group.tid &&
-		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), e) < 0)
+		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), conf->waits, e) < 0)
 		return -e->no;
 	c->pc.interrupts->conf = *conf;
 	return c->pc.interrupts->fd;

@@ -86,11 +86,11 @@ int ring_attach(const struct perf_interrupts *p, int fd, uint64_t *id, struct er
 	return 0;
 }
 
-int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e)
+int ring_open_events(struct perf_interrupts *p, pid_t tid, bool waits, struct err *e)
 {
 	if (p->events >= 0)
 		return 0;
-	p->events = perf_events_new(tid, p->fd, e);
+	p->events = perf_events_new(tid, p->fd, waits, e);
 	if (p->events < 0)
 		return p->events;
 	p->events_dropped = 0;
@@ -263,10 +263,39 @@ bool ring_lost(struct perf_interrupts *p, uint64_t n, struct perf_record *r)
 	return ring_report_lost(p, r);
 }
 
+/*
+ * Makes a wait of a switch out and the next switch in. False: @r is a switch out, which is passed
+ * on with the switch in. The length of a wait is known only if no record is missing between the
+ * sample of its switch out and its end: then that sample is where the wait began.
+ */
+static bool ring_take_switch(struct perf_interrupts *p, struct perf_record *r)
+{
+	const uint16_t misc = p->ring.rec->misc;
+
+	if (r->kind != INTERRUPT_EVENT || r->event.type != PFM_EVENT_WAIT) {
+		p->holes =
+			r->kind == INTERRUPT_DROPPED || (p->holes && r->kind != INTERRUPT_OVERFLOW);
+		p->out = p->holes ? 0 : p->out;
+		return true;
+	}
+	if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
+		p->out = p->holes ? 0 : r->time;
+		p->preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		return false;
+	}
+	r->event.len = p->out && p->out < r->time ? r->time - p->out : 0;
+	r->event.addr = p->out && p->preempted;
+	p->out = 0;
+	return true;
+}
+
 /* Parses the current record. False: there is nothing to report. */
 static bool ring_take_record(struct perf_interrupts *p, struct perf_record *r)
 {
 	if (!ring_parse(&p->ring, r))
+		return false;
+	ring_order_event(p, r);
+	if (!ring_take_switch(p, r))
 		return false;
 	if (p->ring.rec->type != PERF_RECORD_LOST)
 		return true;
@@ -282,10 +311,8 @@ bool ring_next(struct perf_interrupts *p, struct perf_record *r)
 	while (!found && perf_ring_next(&p->ring, head))
 		found = ring_take_record(p, r);
 	perf_ring_release(&p->ring);
-	if (found) {
-		ring_order_event(p, r);
+	if (found)
 		return true;
-	}
 	/* Records that are too long count as dropped. */
 	*r = (struct perf_record){
 		.kind = INTERRUPT_DROPPED, .dropped = p->ring.malformed - p->malformed};

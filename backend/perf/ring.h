@@ -20,6 +20,11 @@ struct perf_interrupts {
 	int events;          /* The perf event that records events of the thread; -1: none. */
 	uint64_t events_id, events_dropped; /* As perf_slot.id and perf_slot.dropped. */
 	uint64_t event_time; /* Time of the latest event of the thread, ns. */
+	uint64_t out;   /* When the thread was switched out; 0: it runs, or this is not known. */
+	bool preempted; /* It could have gone on then. */
+	/* Records are missing before the present one, and no sample has come since: the sample of
+	 * the next switch out may be among them. */
+	bool holes;
 	struct interrupt_conf conf;
 	struct perf_ring ring;
 	uint64_t malformed; /* How many of ring.malformed ring_next() has reported. */
@@ -54,8 +59,9 @@ size_t ring_bytes(uint32_t user_stack);
 int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
 
-/* Also records the events of thread @tid, whose group @p belongs to, in the ring. */
-int ring_open_events(struct perf_interrupts *p, pid_t tid, struct err *e);
+/* Also records the events of thread @tid, whose group @p belongs to, in the ring, and if @waits the
+ * end of each wait. */
+int ring_open_events(struct perf_interrupts *p, pid_t tid, bool waits, struct err *e);
 
 /* The settings of an event that interrupts every @period events. @p NULL or @period 0: no
  * interrupts. */

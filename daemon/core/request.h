@@ -91,6 +91,7 @@ struct sampling {
 	bool in_clone; /* chosen by CMD_SETUP, which alone may replace it */
 	/* Bytes of the user's stack that samples have, with the user's registers; 0: none. */
 	uint32_t user_stack;
+	bool waits; /* the format records waits of the thread */
 };
 
 /* Limits set by the administrator and the machine (config/). */

@@ -92,6 +92,7 @@ static int interrupts_call_open(struct executor *x, const struct context *ctx, s
 		.stacks = ctx_wants_stacks(ctx),
 		.user_stack = ctx->smpl.user_stack,
 		.events = interrupts_have_events(x, ctx),
+		.waits = ctx->smpl.waits,
 	};
 
 	return x->be->ops->interrupts_open(x->cpu, &conf, e);

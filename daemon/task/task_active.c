@@ -68,14 +68,17 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 	       (ctx_only_counts(ctx) || (reg->shared.be->interrupts && ctx_only_interrupts(ctx)));
 }
 
-int task_check_user_stack(const struct task_registry *reg, const struct job *job, struct err *e)
+int task_check_sampling(const struct task_registry *reg, const struct job *job, struct err *e)
 {
-	if (!job->ec->ctx.smpl.user_stack || task_load_is_active(reg, job))
+	const struct sampling *s = &job->ec->ctx.smpl;
+
+	if (!(s->user_stack || s->waits) || task_load_is_active(reg, job))
 		return 0;
 	return err_set(e, EOPNOTSUPP,
-		"user_stack needs a counter that interrupts: before load, write a PMC and the "
+		"%s needs a counter that interrupts: before load, write a PMC and the "
 		"period of its PMD (-PERIOD short=-PERIOD), and leave out cpus=, virtual PMDs and "
-		"set switching; or unload some contexts on threads");
+		"set switching; or unload some contexts on threads",
+		s->waits ? "waits" : "user_stack");
 }
 
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e)

@@ -391,7 +391,7 @@ static int load_check_request(struct load *l, struct err *e)
 	if (rc == 0)
 		rc = task_check_inherit(reg, job, e);
 	if (rc == 0)
-		rc = task_check_user_stack(reg, job, e);
+		rc = task_check_sampling(reg, job, e);
 	if (rc == 0)
 		rc = load_check_stacks(l, e);
 	if (rc == 0)

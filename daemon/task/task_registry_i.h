@@ -127,7 +127,7 @@ bool task_load_is_active(const struct task_registry *reg, const struct job *job)
 int task_check_inherit(const struct task_registry *reg, const struct job *job, struct err *e);
 /* EOPNOTSUPP: @job is a load with a format that wants the user's stack, which only interrupts of
  * the thread's own registers record. */
-int task_check_user_stack(const struct task_registry *reg, const struct job *job, struct err *e);
+int task_check_sampling(const struct task_registry *reg, const struct job *job, struct err *e);
 /* Frees @task, and submits the loads that wait for it. */
 void task_ctx_free(struct task_registry *reg, struct task_ctx *task);
 /* Changes the thread id of @task, after an exec that changed it. */

@@ -89,6 +89,8 @@ struct interrupt_conf {
 	/* Threads only: also record what this thread executes and maps, from the first call on,
 	 * whether or not counters are started. */
 	bool events;
+	/* With @events: also record each switch of the thread back to a CPU, PFM_EVENT_WAIT. */
+	bool waits;
 };
 
 /* What the registers of a thread count, and from when. */

@@ -16,6 +16,7 @@
 #ifndef PERFMONFS_FORMAT_H
 #define PERFMONFS_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@
 
 enum {
 	/* version of this header; the daemon refuses formats with a different one */
-	PFM_FMT_API = 5,
+	PFM_FMT_API = 6,
 	PFM_FMT_MAX_PMDS = 320,
 	PFM_FMT_BV = PFM_FMT_MAX_PMDS / 64,
 };
@@ -79,12 +80,18 @@ typedef struct {
 } pfm_smpl_where_t;
 
 /* An event of a process, for formats with fmt_event. */
-enum pfm_smpl_event_type { PFM_EVENT_EXEC, PFM_EVENT_MMAP, PFM_EVENT_COMM, PFM_EVENT_EXIT };
+enum pfm_smpl_event_type {
+	PFM_EVENT_EXEC,
+	PFM_EVENT_MMAP,
+	PFM_EVENT_COMM,
+	PFM_EVENT_EXIT,
+	PFM_EVENT_WAIT, /* only with fmt_waits */
+};
 typedef struct {
 	enum pfm_smpl_event_type type;
 	uint32_t pid, tid;
 	uint64_t tstamp;
-	uint64_t addr, len, pgoff; /* only for MMAP */
+	uint64_t addr, len, pgoff; /* only for MMAP and, as in smpl_correlate.h, for WAIT */
 	const char *name;          /* MMAP: file; COMM, EXEC: command; else "" */
 	pfm_smpl_file_t file;      /* only for MMAP */
 } pfm_smpl_event_t;
@@ -137,6 +144,9 @@ typedef struct {
 	/* Only in perfmonfs: the bytes of the user's stack that samples are to have, together with
 	 * the user's registers. NULL or 0: none. */
 	uint32_t (*fmt_user_stack)(const void *arg);
+	/* Only in perfmonfs: whether fmt_event is to be called at the end of each wait of a thread.
+	 * NULL: it is not. */
+	bool (*fmt_waits)(const void *arg);
 } pfm_buffer_fmt_t;
 
 #endif

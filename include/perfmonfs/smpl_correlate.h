@@ -38,6 +38,7 @@ enum {
 	PFM_CORRELATE_STACK, /* only in "profile": pfm_stack_smpl_entry_t, values and frames */
 	PFM_CORRELATE_GAP,   /* pfm_correlate_smpl_gap_t */
 	PFM_CORRELATE_FILE,  /* pfm_smpl_file_t: the file that the next record, an MMAP, maps */
+	PFM_CORRELATE_WAIT,  /* pfm_correlate_smpl_event_t; only in "profile", with "waits" */
 };
 
 typedef struct pfm_correlate_smpl_arg {
@@ -78,9 +79,12 @@ typedef struct pfm_correlate_smpl_rec {
 typedef struct pfm_correlate_smpl_event {
 	uint32_t pid; /* process */
 	uint32_t tid;
-	uint64_t tstamp;           /* CLOCK_MONOTONIC, ns */
-	uint64_t addr, len, pgoff; /* for MMAP; otherwise 0 */
-				   /* C++ has no arrays without a length. */
+	uint64_t tstamp; /* CLOCK_MONOTONIC, ns */
+	/* For MMAP; otherwise 0. WAIT: the thread has run from tstamp on, after len ns in which it
+	 * did not run; 0: it is not known how long, as records are missing or the thread is new.
+	 * addr is 1 if it was preempted: it did not wait for anything but a CPU. */
+	uint64_t addr, len, pgoff;
+	/* C++ has no arrays without a length. */
 #ifndef __cplusplus
 	char name[]; /* padded with one or more NULs up to rec_size */
 #endif

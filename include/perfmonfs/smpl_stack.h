@@ -57,6 +57,9 @@ enum {
 enum {
 	PFM_STACK_SMPL_NO_KERNEL = 1, /* without kernel frames */
 	PFM_STACK_SMPL_NO_USER = 2,   /* without user frames; not together with NO_KERNEL */
+	/* Only in "profile", for a context on a thread of the perf backend: with a record
+	 * PFM_CORRELATE_WAIT each time the thread runs again. */
+	PFM_STACK_SMPL_WAITS = 4,
 };
 
 typedef struct pfm_stack_smpl_arg {

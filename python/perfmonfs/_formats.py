@@ -101,11 +101,13 @@ class EventKind(Word):
     MMAP = "mmap"
     COMM = "comm"
     EXIT = "exit"
+    WAIT = "wait"
 
 
 class ProcessEvent(NamedTuple):
     """An event of a process. address, length and offset are those of a mapping, name is its file or
-    the command."""
+    the command. WAIT: the thread has waited for length ns, which is 0 if that is not known, until time_ns;
+    address is 1 if it was preempted."""
 
     kind: EventKind
     pid: int
@@ -378,7 +380,8 @@ def _parse_hist(memory: Memory, _sampled: Lists, _filling: bool) -> Buffer:
 _CORRELATE = struct.Struct("=QQQQQIIQQQ")
 _RECORD = struct.Struct("=II")
 _EVENT = struct.Struct("=IIQQQQ")
-_EVENTS = {2: EventKind.EXEC, 3: EventKind.MMAP, 4: EventKind.COMM, 5: EventKind.EXIT}
+_EVENTS = {2: EventKind.EXEC, 3: EventKind.MMAP, 4: EventKind.COMM, 5: EventKind.EXIT,
+           9: EventKind.WAIT}
 _SAMPLES: dict[int, _Parser] = {1: _sample, 6: _stack_sample}
 _GAP = 7
 

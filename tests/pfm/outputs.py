@@ -2,7 +2,7 @@
 """Checks what pfm report has written of a recording, as its readers would take it: all have these
 functions, and the same stacks.
 
-    outputs.py FUNCTION,... OVERFLOWS PPROF FIREFOX SVG SCRIPT FOLDED PAGE
+    outputs.py FUNCTION,... OVERFLOWS PPROF FIREFOX SVG SCRIPT FOLDED PAGE [UNIT EVENT]
 """
 import collections
 import gzip
@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 import page
 
 FUNCTIONS = set(sys.argv[1].split(","))
+UNIT, EVENT = sys.argv[9:] or ("overflows", "task-clock")
 
 
 def plain(name):
@@ -69,7 +70,7 @@ def check_pprof(path, overflows):
     strings = [s.decode() for s in profile[6]]
     assert strings[0] == ""
     types = [[strings[message(t)[n][0]] for n in (1, 2)] for t in profile[1]]
-    assert types == [["overflows", "count"], ["task-clock", "nanoseconds"]], types
+    assert types == [[UNIT, "nanoseconds" if UNIT == "ns" else "count"], [EVENT, "nanoseconds"]], types
     functions = {message(f)[1][0]: strings[message(f)[2][0]] for f in profile[5]}
     mappings = {message(m)[1][0]: strings[message(m)[5][0]] for m in profile[3]}
     names = {}
@@ -98,7 +99,7 @@ NUMBER, TEXT, NULL = (int, float), (str,), (type(None),)
 # Version 49 of the viewer's types (firefox-devtools/profiler, src/types/profile.js): the columns of its
 # tables, and what is required of others.
 TABLES = {
-    "samples": {"stack": (int,), "time": NUMBER, "weight": (int,)},
+    "samples": {"stack": (int,), "time": NUMBER, "weight": NUMBER},
     "frameTable": {"address": (int,), "inlineDepth": (int,), "category": (int,), "subcategory": (int,), "func": (int,),
                    "nativeSymbol": NULL + (int,), "innerWindowID": NULL + (int,), "line": NULL + (int,),
                    "column": NULL + (int,)},
@@ -153,6 +154,7 @@ def check_thread(thread, libs):
     check_table(frames, "frameTable", func=functions["length"], category=3)
     check_table(resources, "resourceTable", name=strings, lib=libs)
     check_table(stacks, "stackTable", frame=frames["length"], prefix=stacks["length"], category=3)
+    assert thread["samples"]["weightType"] == ("tracing-ms" if UNIT == "ns" else "samples")
     check_table(thread["samples"], "samples", stack=stacks["length"])
     check_table(thread["markers"], "markers")
     check_table(thread["nativeSymbols"], "nativeSymbols")
@@ -171,7 +173,7 @@ def thread_stacks(thread):
         names.append(callers + (thread["stringArray"][name],))
     total = collections.Counter()
     for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
-        total[stack_of(names[stack])] += weight
+        total[stack_of(names[stack])] += round(weight * 1e6) if UNIT == "ns" else weight
     return total
 
 
@@ -193,7 +195,7 @@ def check_flamegraph(path, overflows):
     svg = xml.etree.ElementTree.parse(path).getroot()
     assert svg.tag == "{http://www.w3.org/2000/svg}svg"
     frames = list(next(g for g in svg.iter() if g.get("id") == "frames"))
-    titles = [re.fullmatch(r"(.*?)( \([^()]*\))?, [0-9.]+ %, ([0-9]+) overflows", g[0].text) for g in frames]
+    titles = [re.fullmatch(r"(.*?)( \([^()]*\))?, [0-9.]+ %, ([0-9]+) " + UNIT, g[0].text) for g in frames]
     # Its script needs them.
     assert {"reset", "search", "found", "details"} <= {e.get("id") for e in svg.iter()}
     assert titles[0][1] == "all" and int(titles[0][3]) == overflows
@@ -247,4 +249,4 @@ def check(overflows, pprof, firefox, svg, script, folded, html):
         assert other == stacks, (name, (other - stacks).most_common(3), (stacks - other).most_common(3))
 
 
-check(int(sys.argv[2]), *sys.argv[3:])
+check(int(sys.argv[2]), *sys.argv[3:9])

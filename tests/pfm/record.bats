@@ -121,7 +121,7 @@ outputs_agree() {
 }
 
 total() { # of the weights in folded stacks
-	awk '{ n += $NF } END { print n + 0 }'
+	awk '{ n += $NF } END { printf "%.0f\n", n }'
 }
 
 @test "a command that starts another program: its functions have their shares, in all outputs" {
@@ -621,6 +621,9 @@ frameless_whole() {
 	put ok "$C/format" "stack user_stack=1024 size=65536"
 	refused EINVAL "load cpu=$CPU_BURNT" user_stack
 	refused EOPNOTSUPP "load tid=$$ cpus=$CPU_BURNT" user_stack
+	put ok "$C/format" "profile waits"
+	refused EINVAL "load cpu=$CPU_BURNT" waits
+	refused EOPNOTSUPP "load tid=$$ cpus=$CPU_BURNT" waits
 	# The kernel's ring buffer has room for 32 samples, and is charged.
 	held() { awk '$1 == "memory_bytes_0" { print $2 }' "$MNT/stats"; }
 	sleep 100 3>&- &
@@ -663,6 +666,10 @@ frameless_whole() {
 	[[ $output == *"simulated CPUs run no programs"* ]]
 	new stacks
 	put EOPNOTSUPP "$C/format" "profile user_stack=1024"
+	put EOPNOTSUPP "$C/format" "profile waits"
+	put EINVAL "$C/format" "stack waits"
+	run -125 pfm record --off-cpu -C 1
+	[[ $output == *"--off-cpu: the sim backend "*"--backend=perf"* ]]
 	put ok "$C/format" "profile user_stack=0"
 }
 
@@ -696,6 +703,80 @@ frameless_whole() {
 	ldconfig -p | grep -q libdebuginfod || skip "no libdebuginfod, which elfutils opens"
 	export DEBUGINFOD_URLS=file://$PWD/server DEBUGINFOD_CACHE_PATH=$PWD/cache
 	[ "$(burnt recorded | cut -d' ' -f1 | sort | paste -sd' ')" = "a b c" ]
+}
+
+# stolen: ns for which hypervisors have run something else
+stolen() {
+	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%.0f\n", $9 * 1e9 / hz }' /proc/stat
+}
+
+# waits_are_right OPTION...: those of threads that have measured them, and the functions in which they wait
+waits_are_right() {
+	local before lines
+	before=$(stolen)
+	lines=$(pfm record -o recorded "$@" "$BUILD/tests/fs/waiter" "$CPU_BURNT")
+	# A tick more, as they are rounded
+	python3 "$BATS_TEST_DIRNAME/waits.py" recorded "$lines" \
+		$(($(stolen) - before + 1000000000 / $(getconf CLK_TCK)))
+	pfm report recorded --folded >stacks
+	grep -q '^waiter;.*;naps;.*;\[waiting\]_\[k\] ' stacks
+	grep -q '^waiter;.*;reads;.*;\[waiting\]_\[k\] ' stacks
+	grep -q '^waiter;.*;futexes;.*;\[waiting\]_\[k\] ' stacks
+	grep -q '^waiter;.*;computes.*;\[preempted\]_\[k\] ' stacks
+	run ! grep 'computes.*\[waiting' stacks
+}
+
+@test "waits: as the threads have measured them, and all of the time with what they compute" {
+	serve_perf
+	pfm record -o recorded --off-cpu true
+	waits_are_right --off-cpu
+	run ! grep -vE ';\[(waiting|preempted)\]_\[k\] [0-9]+$' stacks
+	pfm report recorded >flat
+	grep -qx '# event: off-cpu' flat
+	grep -qE '^# [0-9]+ ns in [0-9]+ samples, ' flat
+	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg --html=page.html
+	python3 "$BATS_TEST_DIRNAME/outputs.py" '[waiting],[preempted],naps' "$(total <stacks)" pprof firefox flame.svg \
+		script stacks page.html ns off-cpu
+	waits_are_right --wall
+	grep ';computes[; ]' stacks | grep -qvE ';\[(waiting|preempted)\]_\[k\] '
+	pfm report recorded | grep -qx '# event: wall-clock'
+	pfm diff recorded recorded | grep -E '\[kernel\] +\[waiting\]$'
+	no_contexts
+}
+
+@test "waits: those that last until the end, and those that had begun before" {
+	serve_perf
+	mkfifo fifo
+	exec 9<>fifo
+	# A process that does not run meanwhile: where it waits is not known.
+	sh -c 'read -r line <fifo' 3>&- &
+	RECORD=$!
+	until_ok grep -q '^State:.S' "/proc/$RECORD/status"
+	for option in --off-cpu --wall; do
+		pfm record -o recorded $option -p "$RECORD" --duration=200ms
+		[ "$(pfm report recorded --folded)" = "sh;[unknown]_[k];[waiting]_[k] $(awk '/ns in 1 samples/ { print $2 }' \
+			<(pfm report recorded))" ]
+		[[ $(pfm report recorded | awk '/ns in 1 samples/ { print int($2 / 1000000) }') -ge 200 ]]
+	done
+	# What it begins meanwhile is known.
+	sh -c 'sleep 0.5; echo >fifo' 3>&- 9>&- &
+	pfm record -o recorded --off-cpu -p "$RECORD"
+	[[ $(pfm report recorded --folded | head -n 1) == "sh;[unknown]_[k];[waiting]_[k] "* ]]
+	RECORD=
+	# A command that waits when the time is over
+	record ended --wall --duration=300ms sh -c 'read -r line <fifo; exit 3'
+	until_ok grep -q 'the command goes on$' "$LOG.record"
+	echo >fifo
+	finish 3
+	pfm report ended --folded | grep '^sh;.*read.*;\[waiting\]_\[k\] '
+	run -125 pfm record --off-cpu -a true
+	[[ $output == *"not for CPUs"*"-p or -t"* ]]
+	run -125 pfm record --wall -e page-faults true
+	[[ $output == *"leave -e out"* ]]
+	run -125 pfm record --off-cpu -F 10 true
+	[[ $output == *"every wait"* ]]
+	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record --off-cpu true
+	[[ $output == *"--off-cpu: threads wait in the kernel, and "*config/allow_kernel* ]]
 }
 
 @test "a recording goes through a FIFO, and one without an end is refused" {

@@ -399,8 +399,9 @@ static void correlate_event(struct play *p)
 	static const uint32_t types[] = {[PFM_EVENT_EXEC] = PFM_CORRELATE_EXEC,
 		[PFM_EVENT_MMAP] = PFM_CORRELATE_MMAP,
 		[PFM_EVENT_COMM] = PFM_CORRELATE_COMM,
-		[PFM_EVENT_EXIT] = PFM_CORRELATE_EXIT};
-	enum pfm_smpl_event_type type = below(&p->rnd, 4);
+		[PFM_EVENT_EXIT] = PFM_CORRELATE_EXIT,
+		[PFM_EVENT_WAIT] = PFM_CORRELATE_WAIT};
+	enum pfm_smpl_event_type type = below(&p->rnd, COUNT(types));
 	struct smpl_rec rec = {.type = types[type], .pid = below(&p->rnd, 9), .tstamp = ++p->now};
 	size_t bytes, n = below(&p->rnd, SMPL_NAME);
 

@@ -1644,6 +1644,68 @@ TEST_WITH(open_thread, close_cpu, interrupt_user_stack)
 	munmap(p, 4096);
 }
 
+/* The end of the next wait that is as long, or of a length that is not known. */
+static struct interrupt take_wait(uint64_t ns, uint64_t *dropped, uint64_t *sampled)
+{
+	struct interrupt in;
+
+	while (be->ops->interrupt_next(cpu, &in)) {
+		if (in.kind == INTERRUPT_DROPPED)
+			*dropped += in.dropped;
+		if (in.kind == INTERRUPT_OVERFLOW)
+			*sampled = in.time;
+		if (in.kind == INTERRUPT_EVENT && in.event.type == PFM_EVENT_WAIT &&
+			(!in.event.len || in.event.len >= ns))
+			return in;
+	}
+	fail_msg("no wait");
+	return in;
+}
+
+/* How long a thread waits, and where. Where records of its switches may be missing, this is not
+ * known until there is a sample again. */
+TEST_WITH(open_thread, close_cpu, waits)
+{
+	enum { PAGES = 20000, MS = 5 };
+	const struct interrupt_conf conf = {
+		.batch = 1, .stacks = true, .events = true, .waits = true};
+	uint64_t sel = event("context-switches"), from, dropped = 0, sampled = 0;
+	char *p = fresh_pages(PAGES);
+	struct interrupt in;
+	struct err e = {0};
+
+	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 1, 1, &e), 0);
+	start(0, sel);
+	from = now();
+	sleep_ms(MS);
+	in = take_wait(MS * MSEC, &dropped, &sampled);
+	assert_true(in.event.len >= MS * MSEC && in.event.tstamp <= now());
+	assert_int_equal(in.event.addr, 0);
+	assert_int_equal(in.event.pid, getpid());
+	assert_int_equal(in.event.tid, gettid());
+	assert_true(sampled >= from && sampled <= in.event.tstamp - in.event.len);
+	assert_int_equal(dropped, 0);
+	/* Without samples, as while monitoring is masked */
+	stop(0);
+	sleep_ms(MS);
+	assert_true(take_wait(MS * MSEC, &dropped, &sampled).event.len >= MS * MSEC);
+	/* Samples that find no room, then a wait without one */
+	assert_int_equal(be->ops->interrupt_after(cpu, CNT(1), event("page-faults"), 1, 1, &e), 0);
+	start(1, event("page-faults"));
+	touch(p, PAGES);
+	stop(1);
+	while (be->ops->interrupt_next(cpu, &in))
+		dropped += in.kind == INTERRUPT_DROPPED;
+	sleep_ms(MS);
+	assert_int_equal(take_wait(MS * MSEC, &dropped, &sampled).event.len, 0);
+	assert_true(dropped);
+	start(0, sel);
+	sleep_ms(MS);
+	assert_true(take_wait(MS * MSEC, &dropped, &sampled).event.len >= MS * MSEC);
+	munmap(p, PAGES * 4096UL);
+}
+
 /* Each fault is an interrupt, with the address of the instruction that it interrupts. Other threads
  * of the CPU may fill the ring: then that round does not count. */
 static void interrupts(void)

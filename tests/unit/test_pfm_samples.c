@@ -862,6 +862,27 @@ TEST(stacks)
 	recording_close(&r);
 }
 
+/* A thread that does not run: its state is a function, and no return address is after it. */
+TEST(waits)
+{
+	const uint64_t waiting[] = {DATA_WAITING, DATA_MARKER_USER, 0x1100, 0x1201};
+	const uint64_t preempted[] = {DATA_PREEMPTED, DATA_MARKER_KERNEL, 0};
+
+	begin();
+	comm(1, 10, "prog", false);
+	map(1, 10, 0x1000, 0x1000, "/a");
+	stack(2, 0, waiting, COUNT(waiting));
+	stack(3, 0, preempted, COUNT(preempted));
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(folded_write, out, sizeof(out));
+	assert_string_equal(
+		out, "prog;0x200;0x100;[waiting]_[k] 1\nprog;[unknown]_[k];[preempted]_[k] 1\n");
+	written(perf_script_write, out, sizeof(out));
+	assert_non_null(strstr(out, "[waiting]+0x0 ([kernel])\n\t            1100 "));
+	recording_close(&r);
+}
+
 /* What the user may not see, and stacks that are not known. */
 TEST(stacks_without_frames)
 {

@@ -122,6 +122,7 @@ TEST(parse)
 		{"stack", "stack size=262144 frames=127 user_stack=0\n"},
 		{"stack no_user frames=7", "stack size=262144 frames=7 user_stack=0 no_user\n"},
 		{"profile frames=7 user_stack=64", "profile size=262144 frames=7 user_stack=64\n"},
+		{"profile waits", "profile size=262144 frames=127 user_stack=0 waits\n"},
 		{"none", "none\n"},
 	};
 

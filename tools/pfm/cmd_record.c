@@ -47,7 +47,14 @@ struct record_options {
 };
 
 /* Options without a letter. */
-enum { RECORD_CALL_GRAPH = OPTION_LONG + 1, RECORD_DURATION, RECORD_NO_SYMBOLS, RECORD_ROTATE };
+enum {
+	RECORD_CALL_GRAPH = OPTION_LONG + 1,
+	RECORD_DURATION,
+	RECORD_NO_SYMBOLS,
+	RECORD_OFF_CPU,
+	RECORD_ROTATE,
+	RECORD_WALL,
+};
 
 #define RECORD_NO_BRANCHES "it records no branches: call chains are those of -g"
 
@@ -67,6 +74,9 @@ static const struct option_row record_options_rows[] = {
 		"fp: the same; dwarf or dwarf,BYTES: with call chains of code without frame "
 		"pointers, from BYTES of stack, 8192 by default",
 		0},
+	{RECORD_OFF_CPU, "off-cpu", NULL,
+		"record where threads wait, and for how long, instead of events", 0},
+	{RECORD_WALL, "wall", NULL, "record where threads run, too, by task-clock", 0},
 	{'D', "delay", "TIME",
 		"begin to sample after that time, like 500ms or 2s; a number alone is ms", 0},
 	{RECORD_DURATION, "duration", "TIME",
@@ -264,6 +274,30 @@ static int record_set_rotation(struct record_options *o, const char *text, struc
 	return 0;
 }
 
+static int record_set_waits(struct record_options *o, bool wall, struct err *e)
+{
+	if (o->wanted.waits)
+		return err_set(e, EINVAL,
+			"give --off-cpu or --wall, which has the waits and the rest of the time");
+	o->wanted.waits = wall ? record_wall : record_off_cpu;
+	o->wanted.stacks = true;
+	return 0;
+}
+
+/* Waits are recorded one by one, and with nothing else that is counted. */
+static int record_check_waits(const struct record_options *o, struct err *e)
+{
+	const struct record_wanted *w = &o->wanted;
+
+	if (w->waits && w->nevents)
+		return err_set(e, EINVAL,
+			"--off-cpu and --wall record time: leave -e out, or record the events in "
+			"turn");
+	if (w->waits == record_off_cpu && (w->pace.hz || w->pace.period))
+		return err_set(e, EINVAL, "--off-cpu records every wait: leave -F and -c out");
+	return 0;
+}
+
 static int record_option(struct record_options *o, int opt, struct err *e)
 {
 	int rc = place_options_set(&o->wanted.where, opt, optarg, e);
@@ -292,6 +326,9 @@ static int record_option(struct record_options *o, int opt, struct err *e)
 	case RECORD_NO_SYMBOLS:
 		o->no_symbols = true;
 		return 0;
+	case RECORD_OFF_CPU:
+	case RECORD_WALL:
+		return record_set_waits(o, opt == RECORD_WALL, e);
 	case RECORD_ROTATE:
 		return record_set_rotation(o, optarg, e);
 	default:
@@ -311,7 +348,8 @@ static int record_parse(struct record_options *o, int argc, char **argv, struct 
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->pieces.keep && strcmp(o->file, "-") == 0)
 		return err_set(e, EINVAL, "--rotate makes several files: name them with -o FILE");
-	return place_options_check(&o->wanted.where, o->command, e);
+	return record_check_waits(o, e) < 0 ? -e->no
+					    : place_options_check(&o->wanted.where, o->command, e);
 }
 
 /* Adds the command. Newlines in its arguments become blanks. */
@@ -346,7 +384,7 @@ static void record_describe(struct text *info, const struct record_plan *plan,
 static int record_create(struct recorder *r, const struct record_plan *plan,
 	struct record_options *o, const struct tree *t, struct err *e)
 {
-	const char *path = o->pieces.keep ? o->pieces.path : o->file;
+	const char *path = o->pieces.keep ? o->pieces.path : o->file, *waits = o->wanted.waits;
 	TEXT_CLEANUP struct text info = {0};
 
 	record_describe(&info, plan, o, t);
@@ -360,8 +398,10 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 	r->no_names = o->no_symbols;
 	r->delay_ns = o->delay_ns;
 	r->duration_ns = o->duration_ns;
-	for (unsigned i = 0; i < plan->sampling.n; i++)
-		if (recorder_add_event(r, i, plan->events[i].code, plan->events[i].name, e) < 0) {
+	r->attached = o->wanted.where.kind != PLACE_COMMAND || o->delay_ns;
+	for (unsigned i = 0; i < (waits ? 1 : plan->sampling.n); i++)
+		if (recorder_add_event(r, i, plan->events[i].code,
+			    waits ? waits : plan->events[i].name, e) < 0) {
 			recorder_close(r, false, &(struct err){0});
 			return -e->no;
 		}

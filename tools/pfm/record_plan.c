@@ -30,6 +30,8 @@ enum {
 	RECORD_USER_ALL = 256 << 20,
 };
 
+const char record_off_cpu[] = "off-cpu", record_wall[] = "wall-clock";
+
 static const char record_rate_file[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 
 /* The event that best shows where time goes. */
@@ -214,8 +216,35 @@ static int record_want_stacks(struct record_plan *plan, const struct record_want
 	return o->user_stack ? record_want_user_stacks(plan, o, t, e) : 0;
 }
 
-int record_plan_make(struct record_plan *plan, const struct record_wanted *o, const struct tree *t,
-	struct err *e)
+/* Chooses the events of --off-cpu and --wall: the place of a wait is that of the switch out. */
+static int record_want_waits(
+	struct record_wanted *o, const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
+{
+	const char *option = o->waits == record_wall ? "--wall" : "--off-cpu";
+
+	if (strcmp(t->backend, "perf") != 0)
+		return err_set(e, EOPNOTSUPP,
+			"%s: the %s backend does not record switches of threads: mount with "
+			"perfmonfs --backend=perf",
+			option, t->backend);
+	if (o->where.kind == PLACE_CPU)
+		return err_set(e, EOPNOTSUPP,
+			"%s is for commands, processes and threads, not for CPUs: give -p or -t",
+			option);
+	if (!(machine_levels(t) & EVENT_KERNEL))
+		return err_set(e, EACCES,
+			"%s: threads wait in the kernel, and %s grants you only user level: have "
+			"root change that",
+			option, pfm_pmu_level_rule(pmu));
+	if (o->waits == record_wall)
+		strcpy(o->events[o->nevents++].name, "task-clock");
+	strcpy(o->events[o->nevents].name, "context-switches");
+	o->events[o->nevents++].pace.period = 1;
+	return 0;
+}
+
+int record_plan_make(
+	struct record_plan *plan, struct record_wanted *o, const struct tree *t, struct err *e)
 {
 	struct pfm_pmu pmu;
 	uint64_t tick_us = 0;
@@ -223,7 +252,9 @@ int record_plan_make(struct record_plan *plan, const struct record_wanted *o, co
 
 	if (rc < 0)
 		return rc;
-	rc = record_find_events(plan, o, &pmu, t, e);
+	rc = o->waits ? record_want_waits(o, &pmu, t, e) : 0;
+	if (rc == 0)
+		rc = record_find_events(plan, o, &pmu, t, e);
 	pfm_pmu_free(&pmu);
 	if (rc < 0 || record_find_periods(plan, o, t, e) < 0 ||
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
@@ -231,6 +262,7 @@ int record_plan_make(struct record_plan *plan, const struct record_wanted *o, co
 	plan->tick_ns = tick_us * 1000;
 	plan->sampling.buf_size =
 		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
+	plan->sampling.waits = o->waits;
 	return o->stacks ? record_want_stacks(plan, o, t, e) : 0;
 }
 

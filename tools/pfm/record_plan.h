@@ -33,6 +33,7 @@ struct record_wanted {
 	unsigned nevents;        /* 0: the first suitable event of the backend */
 	struct record_pace pace; /* of events without their own */
 	bool stacks;
+	const char *waits; /* name of the event in the file, for --off-cpu and --wall; NULL: none */
 	uint32_t user_stack; /* bytes, for --call-graph=dwarf; 0: by frame pointers */
 };
 
@@ -43,9 +44,11 @@ struct record_plan {
 	uint64_t tick_ns; /* minimum time between polls */
 };
 
-/* Chooses counters, periods and buffers. */
-int record_plan_make(struct record_plan *plan, const struct record_wanted *o, const struct tree *t,
-	struct err *e);
+extern const char record_off_cpu[], record_wall[]; /* record_wanted.waits */
+
+/* Chooses counters, periods and buffers, and adds the events of o->waits. */
+int record_plan_make(
+	struct record_plan *plan, struct record_wanted *o, const struct tree *t, struct err *e);
 
 /* Adds lines for a recording's information: which machine it is, and since which boot. */
 void record_plan_add_machine(struct text *info);

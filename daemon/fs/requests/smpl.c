@@ -85,6 +85,20 @@ static uint32_t smpl_user_stack(const struct smpl *s)
 	return s->fmt && s->fmt->fmt_user_stack ? s->fmt->fmt_user_stack(s->arg) : 0;
 }
 
+static bool smpl_waits(const struct smpl *s)
+{
+	return s->fmt && s->fmt->fmt_event && s->fmt->fmt_waits && s->fmt->fmt_waits(s->arg);
+}
+
+static int smpl_check_waits(const struct fs *fs, const struct smpl *s, struct err *e)
+{
+	if (!smpl_waits(s) || (fs->be->opens_threads && fs->be->interrupts))
+		return 0;
+	return err_set(e, EOPNOTSUPP,
+		"waits: only perfmonfs --backend=perf, where all CPUs are of one type, records how "
+		"long threads wait: leave it out");
+}
+
 static int smpl_check_user_stack(const struct fs *fs, const struct smpl *s, struct err *e)
 {
 	uint32_t bytes = smpl_user_stack(s);
@@ -117,6 +131,8 @@ static int smpl_prepare(
 		rc = smpl_validate(s, flags, npmds, e);
 	if (rc == 0)
 		rc = smpl_check_user_stack(fs, s, e);
+	if (rc == 0)
+		rc = smpl_check_waits(fs, s, e);
 	if (rc == 0)
 		rc = smpl_make_buffer(fs, ctx, flags, s, e);
 	if (rc == 0 && s->fmt->fmt_init)
@@ -196,8 +212,10 @@ int smpl_choose(const struct call *call, unsigned flags, struct slice format, st
 /* The part that goes to the context's owner. */
 static struct sampling smpl_sampling(const struct smpl *s)
 {
-	struct sampling out = {
-		.fmt = s->fmt, .in_clone = s->in_clone, .user_stack = smpl_user_stack(s)};
+	struct sampling out = {.fmt = s->fmt,
+		.in_clone = s->in_clone,
+		.user_stack = smpl_user_stack(s),
+		.waits = smpl_waits(s)};
 
 	if (s->mem) {
 		out.buf = s->mem->mem;

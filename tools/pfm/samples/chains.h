@@ -11,7 +11,7 @@
 enum {
 	/* Frames of the kernel at most, and of both. */
 	CHAIN_KERNEL_FRAMES = PFM_STACK_MAX_FRAMES - 1 + PFM_STACK_MAX_MARKERS,
-	CHAIN_FRAMES = 2 + CHAIN_KERNEL_FRAMES + 1 + UNWIND_FRAMES,
+	CHAIN_FRAMES = 3 + CHAIN_KERNEL_FRAMES + 1 + UNWIND_FRAMES,
 };
 
 /* A sample with its frames. */

@@ -105,10 +105,18 @@ struct data_sample {
 	uint64_t ip[1]; /* the instruction, then return addresses; 0: not known, or not permitted */
 };
 
-/* Frames from DATA_MARKER on are markers: they give the level of the frames after them. */
+/* Frames from DATA_MARKER on are markers: they give the level of the frames after them, except
+ * those of DATA_WAITING and DATA_PREEMPTED, which are functions in which a thread does not run. */
 #define DATA_MARKER        ((uint64_t)-4095)
 #define DATA_MARKER_KERNEL ((uint64_t)-128)
 #define DATA_MARKER_USER   ((uint64_t)-512)
+#define DATA_WAITING       ((uint64_t)-1024)
+#define DATA_PREEMPTED     ((uint64_t)-1025)
+
+static inline bool data_is_marker(uint64_t frame)
+{
+	return frame >= DATA_MARKER && frame != DATA_WAITING && frame != DATA_PREEMPTED;
+}
 
 enum data_stack_flag {
 	DATA_STACK_CUT = 1, /* the stack has more frames, those of outer functions */
@@ -143,6 +151,7 @@ enum data_loss {
 	DATA_LOST_THROTTLED,     /* pauses because of too many overflows a second */
 	DATA_LOST_DROPPED,       /* samples that the counter's next samples stand for */
 	DATA_LOST_NAMES,         /* the search for names was broken off */
+	DATA_LOST_WAITS,         /* waits of a length or a place that is not known */
 };
 
 struct data_lost {

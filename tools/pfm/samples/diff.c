@@ -112,7 +112,7 @@ static void diff_write_notes(const struct recording *r, const char *which, FILE 
 
 	fprintf(out, "# %s: %.*s: %" PRIu64 " %s in %zu samples", which, SLICE_ARG(command),
 		r->weight, report_unit(r), r->nsamples);
-	if (!r->event->hz)
+	if (!r->event->hz && !recording_is_ns(r))
 		fprintf(out, ", an overflow each %" PRIu64, recording_period(r));
 	fprintf(out, "\n");
 	while (notes.n)

@@ -515,7 +515,7 @@ static int find_collect(struct finder *f, struct err *e)
 		for (struct hash_node *n = h->bucket[i]; n; n = n->next) {
 			const struct location *at = container_of(n, struct location, node);
 
-			if (at->kernel && find_add_kernel(f, at) < 0)
+			if (at->kernel && !location_state(at->ip) && find_add_kernel(f, at) < 0)
 				return find_no_memory(e);
 			if (!at->kernel && at->in)
 				f->heads[f->nheads++] =

@@ -335,8 +335,10 @@ static double firefox_time(const struct firefox *f, const struct recorded_sample
 
 static void firefox_samples(struct firefox *f, const struct recorded_sample **s, size_t n)
 {
-	text_printf(
-		&f->out, "\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[", n);
+	const bool ns = recording_is_ns(f->r);
+
+	text_printf(&f->out, "\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"stack\":[", n,
+		ns ? "tracing-ms" : "samples");
 	for (size_t i = 0; i < n; i++)
 		text_printf(&f->out, "%s%d", i ? "," : "", firefox_stack(f, s[i]));
 	text_printf(&f->out, "],\"time\":[");
@@ -344,7 +346,8 @@ static void firefox_samples(struct firefox *f, const struct recorded_sample **s,
 		text_printf(&f->out, "%s%.6f", i ? "," : "", firefox_time(f, s[i]));
 	text_printf(&f->out, "],\"weight\":[");
 	for (size_t i = 0; i < n; i++)
-		text_printf(&f->out, "%s%" PRIu64, i ? "," : "", s[i]->weight);
+		text_printf(&f->out, ns ? "%s%.6f" : "%s%.0f", i ? "," : "",
+			(double)s[i]->weight / (ns ? 1e6 : 1));
 	text_printf(&f->out, "]},");
 }
 
@@ -464,7 +467,8 @@ static void firefox_libs(struct firefox *f)
 
 static void firefox_build(struct firefox *f)
 {
-	uint64_t start = 0, period = recording_is_time(f->r) ? recording_period(f->r) : 1000000;
+	const bool each = recording_is_time(f->r) && !recording_is_ns(f->r);
+	uint64_t start = 0, period = each ? recording_period(f->r) : 1000000;
 	struct err e;
 
 	if (num_u64(recording_info(f->r, "start_realtime_ns"), &start, &e) < 0)

@@ -102,6 +102,8 @@ static void head_write_chains(const struct recording *r, FILE *out)
 
 const char *report_unit(const struct recording *r)
 {
+	if (recording_is_ns(r))
+		return "ns";
 	return r->event->hz ? "events" : "overflows";
 }
 
@@ -112,6 +114,8 @@ void report_write_head(const struct recording *r, FILE *out)
 	if (r->event->hz)
 		fprintf(out, "# event: %s, about %u samples a second of each thread or CPU\n",
 			recording_event(r), r->event->hz);
+	else if (recording_is_ns(r))
+		fprintf(out, "# event: %s\n", recording_event(r));
 	else
 		fprintf(out, "# event: %s, an overflow each %" PRIu64 "\n", recording_event(r),
 			recording_period(r));

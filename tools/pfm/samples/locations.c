@@ -141,6 +141,11 @@ static const struct location *locations_add_all(
 	return first;
 }
 
+const char *location_state(uint64_t ip)
+{
+	return ip == DATA_WAITING ? "[waiting]" : ip == DATA_PREEMPTED ? "[preempted]" : NULL;
+}
+
 /* Adds a location, its names, and the functions into which it is inlined. NULL: no memory. */
 static const struct location *locations_add(
 	struct recording *r, const struct location *at, uint64_t key)
@@ -153,6 +158,7 @@ static const struct location *locations_add(
 	if (!p)
 		return NULL;
 	*p = *at;
+	p->function = location_state(p->ip);
 	p->object = stored ? stored->in->object : p->in;
 	p->address = p->offset;
 	if (!p->object && p->kernel)

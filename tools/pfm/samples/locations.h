@@ -43,6 +43,9 @@ void locations_free(struct recording *r);
 const struct location *locations_find(
 	struct recording *r, const struct recorded_thread *t, uint64_t ip, bool kernel);
 
+/* The name of a state in which a thread does not run, a frame like DATA_WAITING; NULL: @ip is the
+ * address of code. */
+const char *location_state(uint64_t ip);
 /* The displayed name of a location's function, in @room if it has none. */
 enum { LOCATION_ROOM = 32 };
 const char *location_function(const struct location *p, char room[LOCATION_ROOM]);

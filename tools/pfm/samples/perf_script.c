@@ -26,7 +26,7 @@ static void script_write_stack(
 	const uint64_t *ip = chain.p, *end = ip + chain.size / sizeof(*ip);
 
 	for (uint32_t i = 0; i < stack.n; i++) {
-		while (ip < end && *ip >= DATA_MARKER)
+		while (ip < end && data_is_marker(*ip))
 			ip++;
 		for (const struct location *at = r->by_number[stack.locations[i]]; at;
 			at = at->into)

@@ -223,7 +223,8 @@ static void pprof_build(struct pprof *p)
 	uint64_t duration = recording_sampled_ns(r);
 
 	pprof_string(p, "");
-	pprof_value_type(p, PROFILE_SAMPLE_TYPE, report_unit(r), "count");
+	pprof_value_type(p, PROFILE_SAMPLE_TYPE, report_unit(r),
+		recording_is_ns(r) ? pprof_unit(r) : "count");
 	pprof_value_type(p, PROFILE_SAMPLE_TYPE, recording_event(r), pprof_unit(r));
 	pprof_samples(p);
 	pprof_objects(p);

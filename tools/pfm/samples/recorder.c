@@ -89,7 +89,8 @@ int recorder_add_event(
 	struct recorder *r, unsigned number, uint64_t code, const char *name, struct err *e)
 {
 	const struct sampled_event *from = &r->sampling->events[number];
-	const struct data_event event = {.period = from->hz ? 1 : from->period, .code = code};
+	const struct data_event event = {
+		.period = from->hz || r->sampling->waits ? 1 : from->period, .code = code};
 	const struct data_rate rate = {.event = number, .hz = from->hz};
 
 	if (data_put(&r->out, DATA_EVENT, &event, offsetof(struct data_event, name), name, e) < 0 ||
@@ -180,45 +181,6 @@ static int recorder_put_start(struct recorder *r, uint64_t now, struct err *e)
 	return data_put(&r->out, DATA_INFO, NULL, 0, info, e);
 }
 
-/* Begins to sample. A context that is loaded but not started reports no mappings, so those of the
- * delay are read here. */
-static int recorder_begin(struct recorder *r, struct err *e)
-{
-	for (unsigned i = 0; i < r->nroots; i++)
-		if (recorder_add_mappings(r, r->roots[i], e) < 0)
-			return -e->no;
-	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
-	if (recorder_put_start(r, r->begun_ns, e) < 0)
-		return -e->no;
-	for (unsigned i = 0; i < r->nroots; i++)
-		if (recorder_start_root(r, r->roots[i], e) < 0)
-			return -e->no;
-	return r->duration_ns ? recorder_set_alarm(r, r->duration_ns, e) : 0;
-}
-
-/* Creates the file. What has been put so far is the head of each piece. */
-static int recorder_create(struct recorder *r, struct err *e)
-{
-	if (r->pieces || r->in_memory)
-		text_append(&r->head, r->out.buf + sizeof(struct data_head),
-			r->out.n - sizeof(struct data_head));
-	if (!text_ok(&r->head))
-		return err_set(e, ENOMEM, "no memory");
-	if (data_flush(&r->out, e) < 0)
-		return -e->no;
-	if (r->pieces)
-		pieces_created(r->pieces, r->out.fd);
-	r->head_bytes = r->out.written;
-	return 0;
-}
-
-int recorder_start(struct recorder *r, struct err *e)
-{
-	if (recorder_create(r, e) < 0)
-		return -e->no;
-	return r->delay_ns ? recorder_set_alarm(r, r->delay_ns, e) : recorder_begin(r, e);
-}
-
 static struct recorder_child *recorder_find_child(
 	const struct recorder_root *root, const char *name)
 {
@@ -267,6 +229,83 @@ static int recorder_find_children(struct recorder *r, struct recorder_root *root
 		if (de->d_name[0] != '.')
 			rc = recorder_add_child(r, root, de->d_name, e);
 	return rc;
+}
+
+/* Calls @each for all sources. */
+static int recorder_each(struct recorder *r,
+	int (*each)(struct recorder *r, struct source *s, struct err *e), struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < r->nroots; i++) {
+		struct hash *children = &r->roots[i]->children;
+
+		rc = each(r, &r->roots[i]->source, e);
+		for (size_t b = 0; b < children->nbuckets; b++)
+			for (struct hash_node *n = children->bucket[b]; rc == 0 && n; n = n->next)
+				rc = each(r, &container_of(n, struct recorder_child, node)->source,
+					e);
+	}
+	return rc;
+}
+
+static int recorder_begin_wait(struct recorder *r, struct source *s, struct err *e)
+{
+	(void)e;
+	s->wait.begun = r->begun_ns;
+	return 0;
+}
+
+/* Tells the sources of all threads that are there that they may wait already. */
+static int recorder_begin_waits(struct recorder *r, struct err *e)
+{
+	if (!r->sampling->waits || !r->attached)
+		return 0;
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (recorder_find_children(r, r->roots[i], e) < 0)
+			return -e->no;
+	return recorder_each(r, recorder_begin_wait, e);
+}
+
+/* Begins to sample. A context that is loaded but not started reports no mappings, so those of the
+ * delay are read here. */
+static int recorder_begin(struct recorder *r, struct err *e)
+{
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (recorder_add_mappings(r, r->roots[i], e) < 0)
+			return -e->no;
+	r->begun_ns = r->shown_ns = nsec_now(CLOCK_MONOTONIC);
+	if (recorder_put_start(r, r->begun_ns, e) < 0)
+		return -e->no;
+	if (recorder_begin_waits(r, e) < 0)
+		return -e->no;
+	for (unsigned i = 0; i < r->nroots; i++)
+		if (recorder_start_root(r, r->roots[i], e) < 0)
+			return -e->no;
+	return r->duration_ns ? recorder_set_alarm(r, r->duration_ns, e) : 0;
+}
+
+/* Creates the file. What has been put so far is the head of each piece. */
+static int recorder_create(struct recorder *r, struct err *e)
+{
+	if (r->pieces || r->in_memory)
+		text_append(&r->head, r->out.buf + sizeof(struct data_head),
+			r->out.n - sizeof(struct data_head));
+	if (!text_ok(&r->head))
+		return err_set(e, ENOMEM, "no memory");
+	if (data_flush(&r->out, e) < 0)
+		return -e->no;
+	if (r->pieces)
+		pieces_created(r->pieces, r->out.fd);
+	r->head_bytes = r->out.written;
+	return 0;
+}
+
+int recorder_start(struct recorder *r, struct err *e)
+{
+	if (recorder_create(r, e) < 0)
+		return -e->no;
+	return r->delay_ns ? recorder_set_alarm(r, r->delay_ns, e) : recorder_begin(r, e);
 }
 
 /* Removes an ended child, which would use up the user's contexts and buffers. Its messages are not
@@ -506,21 +545,19 @@ int recorder_poll(struct recorder *r, struct err *e)
 	return rc == 0 && recorder_has_ended(r) ? RECORDER_ENDED : rc;
 }
 
-/* Stops all contexts. stop fails for a context whose thread has ended. */
-static void recorder_stop_contexts(struct recorder *r)
+/* Stops a context. stop fails for one whose thread has ended. */
+static int recorder_stop_source(struct recorder *r, struct source *s, struct err *e)
 {
-	struct err e;
+	struct err ignored;
 
-	for (unsigned i = 0; i < r->nroots; i++) {
-		struct recorder_root *root = r->roots[i];
+	(void)r, (void)e;
+	(void)file_write(s->dir, "ctl", "stop", &ignored);
+	return 0;
+}
 
-		(void)ctx_command(&root->ctx, "stop", &e);
-		for (size_t b = 0; b < root->children.nbuckets; b++)
-			for (struct hash_node *n = root->children.bucket[b]; n; n = n->next)
-				(void)file_write(
-					container_of(n, struct recorder_child, node)->source.dir,
-					"ctl", "stop", &e);
-	}
+static int recorder_end_wait(struct recorder *r, struct source *s, struct err *e)
+{
+	return source_end_wait(s, &r->track, e);
 }
 
 /* Records that threads could not be followed: the context's sentence has the reason. */
@@ -544,9 +581,10 @@ int recorder_stop(struct recorder *r, struct err *e)
 	r->stopping = true;
 	if (recorder_round(r, e) < 0)
 		return -e->no;
-	recorder_stop_contexts(r);
-	r->stopped_ns = nsec_now(CLOCK_MONOTONIC);
-	if (recorder_round(r, e) < 0)
+	recorder_each(r, recorder_stop_source, e);
+	r->stopped_ns = r->track.until = nsec_now(CLOCK_MONOTONIC);
+	if (recorder_round(r, e) < 0 || recorder_each(r, recorder_end_wait, e) < 0 ||
+		(r->track.chains && chains_flush(r->track.chains, e) < 0))
 		return -e->no;
 	return recorder_note_failures(r, e);
 }

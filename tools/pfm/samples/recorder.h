@@ -34,6 +34,7 @@ struct recorder {
 	struct recorder_root **roots;
 	unsigned nroots;
 	bool stopping;
+	bool attached;         /* what is sampled was running before, and may wait already */
 	bool progress;         /* show progress while recording */
 	uint64_t delay_ns;     /* from recorder_start() until sampling begins; 0: none */
 	uint64_t duration_ns;  /* of sampling; 0: there is no limit */

@@ -74,7 +74,7 @@ static const char *recording_loss(uint32_t kind)
 	case DATA_LOST_COUNT:
 		return "counts were lost, and with them samples";
 	case DATA_LOST_EVENTS:
-		return "mappings or names of programs are missing";
+		return "mappings, names of programs or ends of waits are missing";
 	case DATA_LOST_THREAD:
 		return "threads were not followed";
 	case DATA_LOST_THROTTLED:
@@ -83,6 +83,8 @@ static const char *recording_loss(uint32_t kind)
 		return "samples were dropped, the next ones stand for them";
 	case DATA_LOST_NAMES:
 		return "search for names was broken off";
+	case DATA_LOST_WAITS:
+		return "waits are missing, as records of their switches were lost";
 	default:
 		return "losses of an unknown kind";
 	}
@@ -322,7 +324,7 @@ static int recording_replay_chain(struct replay *p, const struct recorded_thread
 
 	p->n = 0;
 	for (size_t i = 0; i < chain->size / sizeof(*ips); i++) {
-		if (ips[i] >= DATA_MARKER)
+		if (data_is_marker(ips[i]))
 			marker = ips[i];
 		else if (recording_replay_frame(p, t, ips[i],
 				 recording_is_kernel_frame(marker, ips[i]), returns) < 0)

@@ -147,5 +147,7 @@ uint64_t recording_period(const struct recording *r);
 bool recording_counts_time(const char *event);
 /* Whether the recording's event counts ns. */
 bool recording_is_time(const struct recording *r);
+/* Whether the weights are ns, as those of waits. */
+bool recording_is_ns(const struct recording *r);
 
 #endif

@@ -55,15 +55,23 @@ uint64_t recording_period(const struct recording *r)
 
 bool recording_counts_time(const char *event)
 {
-	size_t n = strcspn(event, ":");
+	static const char *const clocks[] = {"cpu-clock", "task-clock", "off-cpu", "wall-clock"};
+	const struct slice name = {event, strcspn(event, ":")};
 
-	return (n == strlen("cpu-clock") && strncmp(event, "cpu-clock", n) == 0) ||
-	       (n == strlen("task-clock") && strncmp(event, "task-clock", n) == 0);
+	for (unsigned i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (slice_is(name, clocks[i]))
+			return true;
+	return false;
 }
 
 bool recording_is_time(const struct recording *r)
 {
 	return recording_counts_time(recording_event(r));
+}
+
+bool recording_is_ns(const struct recording *r)
+{
+	return recording_is_time(r) && recording_period(r) == 1;
 }
 
 uint64_t *recording_self(const struct recording *r)

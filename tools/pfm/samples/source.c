@@ -17,6 +17,7 @@
 #include "perfmonfs/ioctl.h"
 #include "perfmonfs/msg.h"
 #include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/proc.h"
 
 enum {
 	SOURCE_INTERVALS = 8, /* that are measured before a period is changed */
@@ -26,6 +27,23 @@ enum {
 	SOURCE_STEP = 10, /* by which a period is divided at most, as the next moment may differ */
 };
 #define SOURCE_PERIOD_MAX 0x1p62
+
+/* Reads the line of the file state; an empty one if there is none any more. */
+static void source_read_state(const struct source *s, char line[SOURCE_STATE])
+{
+	struct err ignored;
+
+	if (file_read_line(s->dir, "state", line, SOURCE_STATE, &ignored) < 0)
+		line[0] = '\0';
+}
+
+/* The thread in a line of the file state; 0: none. */
+static uint32_t source_tid(const char *line)
+{
+	const char *at = strstr(line, " tid=");
+
+	return at ? (uint32_t)strtoul(at + strlen(" tid="), NULL, 10) : 0;
+}
 
 static int source_open_messages(struct source *s, struct err *e)
 {
@@ -72,6 +90,7 @@ static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, 
 		a.arg.profile.buf_size = sampling->buf_size;
 		a.arg.profile.max_frames = SOURCE_FRAMES;
 		a.arg.profile.user_stack = sampling->user_stack;
+		a.arg.profile.buf_flags = sampling->waits ? PFM_STACK_SMPL_WAITS : 0;
 	} else {
 		a.arg.correlate.buf_size = sampling->buf_size;
 	}
@@ -163,6 +182,7 @@ int source_open_child(struct source *s, int parent, const char *name,
 
 void source_close(struct source *s)
 {
+	free(s->wait.at);
 	if (s->buf)
 		munmap((void *)(uintptr_t)s->buf, s->size);
 	if (s->msg >= 0)
@@ -174,7 +194,7 @@ void source_close(struct source *s)
 
 static uint16_t source_event(const struct source *s, const pfm_dfl_smpl_entry_t *entry)
 {
-	for (uint16_t i = 0; i < s->sampling->n; i++)
+	for (uint16_t i = 0; i < s->sampling->n && !s->sampling->waits; i++)
 		if (s->sampling->events[i].pmd == entry->ovfl_pmd)
 			return i;
 	return 0;
@@ -192,6 +212,8 @@ static uint64_t source_weight(struct source *s, const pfm_dfl_smpl_entry_t *entr
 	unsigned event = source_event(s, entry);
 	uint64_t partial = s->rates[event].partial;
 
+	if (s->sampling->waits)
+		return source_overflows(entry) * s->sampling->events[0].period;
 	if (!s->sampling->events[event].hz)
 		return source_overflows(entry);
 	s->rates[event].partial = 0;
@@ -310,10 +332,27 @@ static int source_take_no_stack(
 	return source_take_sample(s, t, &sample, e);
 }
 
+/* Records @c with the frames of @entry. */
+static int source_put_stack(
+	struct track *t, struct chain *c, const pfm_stack_smpl_entry_t *entry, struct err *e)
+{
+	const pfm_stack_smpl_user_t *user = t->chains ? source_user(entry) : NULL;
+
+	source_copy_frames(c, entry);
+	if (!c->s.nframes || c->frames[0] == DATA_MARKER_USER)
+		image_live(&t->image, c->s.pid, c->s.tid);
+	if (track_stack(t, c->s.pid, c->s.time, source_user_ip(entry), e) < 0)
+		return -e->no;
+	t->samples++;
+	if (user)
+		return chains_add(t->chains, c, &t->image, user, e);
+	return data_put(
+		t->out, DATA_STACK, c, sizeof(c->s) + c->s.nframes * sizeof(uint64_t), NULL, e);
+}
+
 static int source_take_stack(
 	struct source *s, struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
 {
-	const pfm_stack_smpl_user_t *user = t->chains ? source_user(entry) : NULL;
 	struct chain c = {.s = {
 				  .event = source_event(s, &entry->dfl),
 				  .time = entry->dfl.tstamp,
@@ -324,19 +363,120 @@ static int source_take_stack(
 				  .flags = entry->flags & PFM_STACK_CUT ? DATA_STACK_CUT : 0,
 			  }};
 
-	if (!entry->nframes && !user)
+	if (!entry->nframes && !(t->chains && source_user(entry)))
 		return source_take_no_stack(s, t, entry, e);
 	source_measure(s, &entry->dfl);
-	source_copy_frames(&c, entry);
-	if (!c.s.nframes || c.frames[0] == DATA_MARKER_USER)
-		image_live(&t->image, c.s.pid, c.s.tid);
-	if (track_stack(t, c.s.pid, c.s.time, source_user_ip(entry), e) < 0)
+	return source_put_stack(t, &c, entry, e);
+}
+
+/* --- Waits */
+
+/* A wait that has ended. */
+struct source_waited {
+	uint64_t end, ns;
+	bool preempted;
+};
+
+static bool source_is_switch(const struct source *s, const pfm_stack_smpl_entry_t *entry)
+{
+	return s->sampling->waits &&
+	       entry->dfl.ovfl_pmd == s->sampling->events[s->sampling->n - 1].pmd;
+}
+
+/* Records a wait at the place of @at. Its time is that of its end: the mappings that the file has
+ * are known then. */
+static int source_put_wait(struct track *t, const pfm_stack_smpl_entry_t *at,
+	const struct source_waited *w, struct err *e)
+{
+	struct chain c = {.s = {
+				  .time = w->end,
+				  .weight = w->ns,
+				  .pid = at->dfl.tgid,
+				  .tid = at->dfl.pid,
+				  .cpu = at->dfl.cpu,
+				  .flags = at->flags & PFM_STACK_CUT ? DATA_STACK_CUT : 0,
+			  }};
+
+	if (!w->ns)
+		return 0;
+	source_add_frame(&c, w->preempted ? DATA_PREEMPTED : DATA_WAITING);
+	return source_put_stack(t, &c, at, e);
+}
+
+static int source_lose_wait(struct source *s, struct track *t, struct err *e)
+{
+	s->wait.open = false;
+	return track_loss(t, DATA_LOST_WAITS, 1, 0, "", e);
+}
+
+/* Keeps the sample of a switch out until the thread runs again. */
+static int source_begin_wait(
+	struct source *s, struct track *t, const pfm_stack_smpl_entry_t *entry, struct err *e)
+{
+	const size_t size = pfm_stack_smpl_size(entry);
+
+	if (s->wait.open && source_lose_wait(s, t, e) < 0)
 		return -e->no;
-	t->samples++;
-	if (user)
-		return chains_add(t->chains, &c, &t->image, user, e);
-	return data_put(
-		t->out, DATA_STACK, &c, sizeof(c.s) + c.s.nframes * sizeof(uint64_t), NULL, e);
+	if (size > s->wait.room) {
+		pfm_stack_smpl_entry_t *more = realloc(s->wait.at, size);
+
+		if (!more)
+			return err_set(e, ENOMEM, "no memory for the stack of a thread");
+		s->wait.at = more;
+		s->wait.room = size;
+	}
+	memcpy(s->wait.at, entry, size);
+	s->wait.open = true;
+	return 0;
+}
+
+/* Leaves of a wait the part in which the thread was sampled. */
+static void source_cut_wait(const struct source *s, const struct track *t, struct source_waited *w)
+{
+	uint64_t from = w->end - w->ns, to = t->until && t->until < w->end ? t->until : w->end;
+
+	from = from > s->wait.begun ? from : s->wait.begun;
+	*w = (struct source_waited){to, from < to ? to - from : 0, w->preempted};
+}
+
+/* Takes the end of a wait. Where the thread has waited is known by the sample of the switch out, if
+ * there is one. */
+static int source_take_wait(
+	struct source *s, struct track *t, const pfm_correlate_smpl_event_t *event, struct err *e)
+{
+	pfm_stack_smpl_entry_t somewhere = {.dfl = {.pid = event->tid, .tgid = event->pid}};
+	struct source_waited w = {event->tstamp, event->len, event->addr};
+	const bool known = s->wait.known, open = s->wait.open;
+
+	if (event->tstamp <= s->wait.begun)
+		return 0;
+	s->wait.known = true;
+	if (!w.ns && !known && s->wait.begun)
+		w.ns = w.end - s->wait.begun;
+	if (!w.ns)
+		return known ? source_lose_wait(s, t, e) : 0;
+	s->wait.open = false;
+	source_cut_wait(s, t, &w);
+	return source_put_wait(t, open ? s->wait.at : &somewhere, &w, e);
+}
+
+int source_end_wait(struct source *s, struct track *t, struct err *e)
+{
+	pfm_stack_smpl_entry_t somewhere = {.flags = 0};
+	struct source_waited w = {.end = t->until};
+	char line[SOURCE_STATE];
+
+	if (s->wait.open) {
+		w.ns = t->until - s->wait.at->dfl.tstamp;
+		return source_put_wait(t, s->wait.at, &w, e);
+	}
+	source_read_state(s, line);
+	if (s->ended || s->wait.known || !s->wait.begun || !source_tid(line))
+		return 0;
+	somewhere.dfl.pid = source_tid(line);
+	somewhere.dfl.tgid = (uint32_t)proc_of_thread((int)somewhere.dfl.pid);
+	w.ns = t->until - s->wait.begun;
+	return source_put_wait(t, &somewhere, &w, e);
 }
 
 static int source_take_map(
@@ -378,11 +518,15 @@ static int source_take(
 {
 	const void *body = rec + 1;
 
+	s->wait.known |= rec->rec_type == PFM_CORRELATE_STACK;
 	switch (rec->rec_type) {
 	case PFM_CORRELATE_SAMPLE:
 		return source_take_sample(s, t, body, e);
 	case PFM_CORRELATE_STACK:
-		return source_take_stack(s, t, body, e);
+		return source_is_switch(s, body) ? source_begin_wait(s, t, body, e)
+						 : source_take_stack(s, t, body, e);
+	case PFM_CORRELATE_WAIT:
+		return source_take_wait(s, t, body, e);
 	case PFM_CORRELATE_FILE:
 		s->mapped = *(const pfm_smpl_file_t *)body;
 		return 0;
@@ -410,6 +554,7 @@ static int source_take_losses(struct source *s, struct track *t, struct err *e)
 	if (track_loss(t, DATA_LOST_OVERFLOWS, lost, 0, "a buffer was full", e) < 0 ||
 		track_loss(t, DATA_LOST_DROPPED, dropped, 0, "the kernel had no room", e) < 0)
 		return -e->no;
+	s->wait.lost = events;
 	return track_loss(t, DATA_LOST_EVENTS, events, 0, "a buffer was full", e);
 }
 
@@ -460,9 +605,11 @@ static int source_find(struct source *s, uint64_t n, struct source_records *foun
 	return 0;
 }
 
+/* Restarts a full buffer, unless records have come since those that were taken: they are next. */
 static bool source_restart_full(struct source *s)
 {
-	bool full = s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended;
+	bool full = s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended &&
+		    __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) == s->taken;
 
 	if (full)
 		source_restart(s);
@@ -493,6 +640,8 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 	while (r.n)
 		if (source_take(s, t, source_next(&r), e) < 0)
 			return -e->no;
+	if (s->wait.lost && s->wait.open && source_lose_wait(s, t, e) < 0)
+		return -e->no;
 	if (t->chains && chains_flush(t->chains, e) < 0)
 		return -e->no;
 	source_restart_full(s);
@@ -534,28 +683,18 @@ static int source_set_period(
 	return track_loss(t, DATA_LOST_COUNT, 1, 0, why.text, e);
 }
 
-/* Reads the line of the file state; an empty one if there is none any more. */
-static void source_read_state(const struct source *s, char line[SOURCE_STATE])
-{
-	struct err ignored;
-
-	if (file_read_line(s->dir, "state", line, SOURCE_STATE, &ignored) < 0)
-		line[0] = '\0';
-}
-
 /* The time for which the event could be counted: of a thread, its CPU time. Returns 0 if that is
  * not known. */
 static uint64_t source_time(const struct source *s)
 {
 	CLEANUP_FCLOSE FILE *f = NULL;
-	char line[SOURCE_STATE], path[48], *at;
+	char line[SOURCE_STATE], path[48];
 	uint64_t ns = 0;
 
 	source_read_state(s, line);
-	at = strstr(line, " tid=");
-	if (!at)
+	if (!source_tid(line))
 		return strstr(line, " cpu=") ? nsec_now(CLOCK_MONOTONIC) : 0;
-	snprintf(path, sizeof(path), "/proc/%u/schedstat", (unsigned)strtoul(at + 5, NULL, 10));
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/schedstat", source_tid(line));
 	f = fopen(path, "re");
 	return f && fscanf(f, "%" SCNu64, &ns) == 1 ? ns : 0;
 }

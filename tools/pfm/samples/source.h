@@ -27,6 +27,10 @@ struct sampling {
 	const char *pmcs; /* lines for regs that select the events */
 	size_t buf_size;  /* bytes of a buffer */
 	bool stacks;      /* record call chains */
+	/* The last event counts switches, each of which is a sample of a thread that stops running.
+	 * The file has one event for all samples, which counts ns: those that a thread has run,
+	 * until an overflow of the other event if there is one, and those that it has waited. */
+	bool waits;
 	/* bytes of stacks from which chains are unwound; 0: the kernel finds chains */
 	uint32_t user_stack;
 };
@@ -39,6 +43,18 @@ struct source_rate {
 	uint64_t last;     /* time of the last sample */
 	uint64_t interval; /* ns from one overflow to the next, smoothed */
 	unsigned n;        /* intervals since the period was written */
+};
+
+/* The wait of a thread. */
+struct source_wait {
+	/* A copy of the sample of its beginning, and the bytes there is room for. */
+	pfm_stack_smpl_entry_t *at;
+	size_t room;
+	bool open;  /* The thread waits, since the sample. */
+	bool lost;  /* The buffer had no room for an event, perhaps the end of the wait. */
+	bool known; /* Since sampling began, a sample or a wait has come. */
+	/* When sampling of a thread began that was there then; 0: the thread is younger. */
+	uint64_t begun;
 };
 
 struct source {
@@ -55,7 +71,8 @@ struct source {
 	uint64_t lost_events;
 	uint64_t dropped;
 	pfm_smpl_file_t mapped; /* of the next record, an MMAP; all 0: not known */
-	bool ended;             /* the thread or process has ended */
+	struct source_wait wait;
+	bool ended; /* the thread or process has ended */
 };
 
 #define SOURCE_NONE                                                                                \
@@ -76,6 +93,8 @@ void source_close(struct source *s);
 int source_drain(struct source *s, struct track *t, struct err *e);
 /* Handles all messages: restores lost counts, and notes the end in @s. Then drains the buffer. */
 int source_handle(struct source *s, struct track *t, struct err *e);
+/* Records the wait of a thread that waited when sampling ended. */
+int source_end_wait(struct source *s, struct track *t, struct err *e);
 /* Adapts the periods that follow their events. What is in the buffer must have been drained. */
 int source_adapt(struct source *s, struct track *t, struct err *e);
 

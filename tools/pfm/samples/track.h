@@ -17,6 +17,7 @@ struct track {
 	struct hash names;  /* of threads: struct track_name, by tid */
 	uint64_t round;     /* counts calls of track_round(), from 1 */
 	uint64_t samples;   /* samples written */
+	uint64_t until;     /* when sampling ended, CLOCK_MONOTONIC; 0: it goes on */
 	bool losses;        /* something was lost */
 	uint32_t precise;   /* bits 1 << PFM_SMPL_* that are in the file */
 	unsigned files;     /* that may still be kept open */

@@ -15,7 +15,7 @@
 #include "base/num.h"
 #include "tools/pfm/events/event_name.h"
 #include "tools/pfm/text/names.h"
-#include "tools/pfm/top/proc.h"
+#include "tools/pfm/tree/proc.h"
 #include "tools/pfm/top/table.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"

@@ -10,7 +10,7 @@
 #include "tools/pfm/stat/place_options.h"
 #include "tools/pfm/stat/places.h"
 #include "tools/pfm/stat/plan.h"
-#include "tools/pfm/top/proc.h"
+#include "tools/pfm/tree/proc.h"
 #include "tools/pfm/tree/tree.h"
 
 struct top_row {

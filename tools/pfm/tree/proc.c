@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/pfm/top/proc.h"
+#include "tools/pfm/tree/proc.h"
 
 #include <errno.h>
 #include <stdio.h>

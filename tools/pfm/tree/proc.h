@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about threads from /proc. */
-#ifndef TOOLS_PFM_TOP_PROC_H
-#define TOOLS_PFM_TOP_PROC_H
+#ifndef TOOLS_PFM_TREE_PROC_H
+#define TOOLS_PFM_TREE_PROC_H
 
 #include <stddef.h>
 
