@@ -2,6 +2,7 @@
 """The data of a page of pfm report --html, as its script takes them.
 
     page.py PAGE [FROM TO]      lines WEIGHT FUNCTION, the heaviest first, of these ticks
+    page.py PAGE EVENT          the same of that event
 """
 import base64
 import collections
@@ -10,15 +11,17 @@ import re
 import sys
 
 
-def read(path):
-    """The JSON of the page, which is in an element of its own."""
+def read(path, event=None):
+    """The JSON of an event, by default the one that is shown first. The page has it in an element of its own."""
     with open(path, encoding="utf-8") as f:
         page = f.read()
     data = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)
     assert len(data) == 1 and "<" not in data[0]
     assert page.lower().count("<script") == page.lower().count("</script") == 2
     assert not re.search(r"https?:|\bsrc=|\bhref=|@import|url\(", page.replace(data[0], "")), "it needs another file"
-    return json.loads(data[0])
+    all_events = json.loads(data[0])
+    return next(of for i, of in enumerate(all_events["events"])
+                if of["event"] == event or event is None and i == all_events["shown"])
 
 
 def unpack(packed):
@@ -68,8 +71,8 @@ def stacks(data, ticks=None):
 
 if __name__ == "__main__":
     functions = collections.Counter()
-    part = range(*map(int, sys.argv[2:])) if len(sys.argv) > 2 else None
-    for stack, weight in stacks(read(sys.argv[1]), part).items():
+    part = range(*map(int, sys.argv[2:])) if len(sys.argv) > 3 else None
+    for stack, weight in stacks(read(*sys.argv[1:2 + (len(sys.argv) == 3)]), part).items():
         functions[stack[-1]] += weight
     for function, weight in functions.most_common():
         print(weight, function)

@@ -137,6 +137,67 @@ shown() {
 	grep -qE '<span id="found">1 function, self [45][0-9]\.[0-9]+ %' found
 }
 
+# record_events: the file recorded, of a program that takes time in busy() and page faults in grow()
+record_events() {
+	serve_sampling
+	cat >events.c <<-'END'
+		#include <sys/mman.h>
+		#include <time.h>
+		static volatile long sink;
+		static void __attribute__((noinline)) busy(void) { for (long i = 0; i < 3000000; i++) sink += i; /* busy's line */ }
+		static void __attribute__((noinline)) grow(void)
+		{
+			char *p = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			madvise(p, 1 << 20, MADV_NOHUGEPAGE);
+			for (long i = 0; i < 1 << 20; i += 4096)
+				p[i] = 1; /* grow's line */
+			munmap(p, 1 << 20);
+		}
+		int main(void)
+		{
+			while (clock() < CLOCKS_PER_SEC / 2) { busy(); grow(); }
+			return 0;
+		}
+	END
+	gcc -D_GNU_SOURCE -g -O1 -o events events.c
+	pfm record -o recorded -e task-clock -F 1000 -e page-faults -c 1 "$PWD/events"
+}
+
+@test "pfm report --html: each of several events" {
+	record_events
+	pfm report recorded --html=page.html
+	pfm report recorded -e page-faults --html=faults.html
+	for event in task-clock page-faults; do
+		[ "$(python3 "$BATS_TEST_DIRNAME/page.py" page.html $event | awk '{ n += $1 } END { print n }')" = \
+			"$(pfm report recorded -e $event | sed -nE 's/^# ([0-9]+) overflows in .*/\1/p')" ]
+	done
+	python3 "$BATS_TEST_DIRNAME/page.py" page.html page-faults | cmp - <(python3 "$BATS_TEST_DIRNAME/page.py" faults.html)
+	command -v chromium >/dev/null || skip "needs chromium"
+	shown '' >first
+	if [ ! -s first ]; then
+		cat chromium.log
+		skip "chromium does not run here"
+	fi
+	# A zoom, a chosen function and a selection of the first event end with it.
+	shown 'document.querySelector("#functions tr").click();document.querySelector(".lane button").click();
+		[...document.querySelectorAll(".frame")].pop().click();
+		const e=document.getElementById("event");e.value=1;e.dispatchEvent(new Event("change"))' >second
+	cp faults.html page.html
+	shown '' >faults
+	for page in first second; do [ "$(grep -o '<div class="lane">' $page | wc -l)" = 1 ]; done
+	grep -q '<title>pfm: task-clock</title>' first
+	grep -q '<title>pfm: page-faults</title>' second
+	grep -q 'sink += i; /[*] busy.s line' first
+	grep -q 'p\[i\] = 1; /[*] grow.s line' second
+	[ "$(grep -o '<td class="code" title="[a-z]*">' first | head -n 1)" = '<td class="code" title="busy">' ]
+	[ "$(grep -o '<td class="code" title="[a-z]*">' second | head -n 1)" = '<td class="code" title="grow">' ]
+	# The event is all that differs from a page that begins with it.
+	for page in second faults; do
+		sed -E '/^<script/,$d; s/ (hidden|class)=""//g; s/(id="range")[^>]*/\1/' $page >$page.body
+	done
+	cmp second.body faults.body
+}
+
 # record_inliner OPTION...: the file recorded, with frames, of a program that calls outer(), into which middle() and
 # inner() are inlined
 record_inliner() {

@@ -94,6 +94,7 @@ static void sample(uint64_t time, uint32_t pid, uint64_t ip, uint64_t weight)
 }
 
 enum { STACK_MAX = 300 };
+static uint16_t stack_event; /* of stacks that are put next */
 
 /* A sample with @n frames. */
 static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint16_t n)
@@ -106,6 +107,7 @@ static void stack(uint64_t time, uint32_t flags, const uint64_t *frames, uint16_
 			.pid = 10,
 			.tid = 10,
 			.nframes = n,
+			.event = stack_event,
 			.flags = flags}};
 
 	assert_true(n <= STACK_MAX);
@@ -2285,13 +2287,19 @@ TEST(page_tells_losses)
 	recording_close(&r);
 }
 
-/* Of 16 frames, each of @different functions, and with another weight. */
-static void random_stacks(unsigned n, unsigned different)
+/* Of 16 frames, each of @different functions, and with another weight. Each event has the same
+ * number of samples. */
+static void random_stacks(unsigned n, unsigned different, uint16_t events)
 {
+	const struct data_event event = {.period = 1};
 	uint32_t random = 1;
 	uint64_t frames[17] = {DATA_MARKER_USER};
 
 	begin();
+	for (unsigned i = 1; i < events; i++)
+		assert_int_equal(data_put(&w, DATA_EVENT, &event, offsetof(struct data_event, name),
+					 "another", &e),
+			0);
 	comm(1, 10, "prog", false);
 	map(1, 10, 0x1000, 1 << 20, "/nowhere/lib.so");
 	for (unsigned i = 0; i < n; i++) {
@@ -2299,26 +2307,34 @@ static void random_stacks(unsigned n, unsigned different)
 			random = random * 1664525 + 1013904223;
 			frames[k] = 0x1001 + random / 65536 % different;
 		}
+		stack_event = (uint16_t)(i % events);
 		stack(2 + i, 0, frames, 17);
 	}
+	stack_event = 0;
 	end();
 	open_recording(RECORDING_ADDRESSES);
 }
 
-TEST(page_is_small)
+static void check_small_page(uint16_t events, const char *weight)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	random_stacks(100000, 2000);
+	random_stacks(100000, 2000, events);
 	assert_int_equal(html_write(&r, f, &e), 0);
 	assert_int_equal(fclose(f), 0);
-	assert_contains(text, "\"weight\":100000,");
+	assert_int_equal(count(text, weight), events);
 	if (size > 1000000)
 		fail_msg("%zu bytes", size);
 	recording_close(&r);
 	free(text);
+}
+
+TEST(page_is_small)
+{
+	check_small_page(1, "\"weight\":100000,");
+	check_small_page(10, "\"weight\":10000,");
 }
 
 static int write_part(const void *of, FILE *to, struct err *err)

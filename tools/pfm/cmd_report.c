@@ -34,7 +34,7 @@ static int (*const report_writers[REPORT_OUTPUTS])(
 struct report_options {
 	const char *output[REPORT_OUTPUTS]; /* the file, "-" for stdout; NULL: not wanted */
 	const char *file;
-	const char *event; /* NULL: all in texts, the first one in OUTPUTs */
+	const char *event; /* NULL: all in texts, the first one in OUTPUTs; --html begins with it */
 	struct flat_keys keys;
 	bool text; /* also on a terminal */
 	bool tree;
@@ -58,7 +58,7 @@ enum {
 
 static const struct option_row report_options_rows[] = {
 	{'i', "input", "FILE", "the recording (default: pfm.data)", 0},
-	{'e', "event", "EVENT", "one event of several; default: all, in OUTPUTs the first", 0},
+	{'e', "event", "EVENT", "one event of several; default: all, in OUTPUTs but --html the first", 0},
 	{'s', "sort", "KEY,...",
 		"a line for each command, pid, tid, cpu, object, function, line; default: "
 		"command,object,function",

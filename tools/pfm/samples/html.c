@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * One page for a browser, with all that it needs: the samples as JSON, and the files of page/,
- * which draw them. Of the JSON, numbers of one kind are packed: as varints of 7 bits, the least
- * significant first, in base64.
+ * which draw them: of each event, the data that its struct html has. Numbers of one kind are
+ * packed: as varints of 7 bits, the least significant first, in base64.
  *
  * A node of the call tree is the distance to its parent, and its function. A node's number is its
  * position; the root, 0, is left out. A lane of the time line belongs to a thread. Its samples are
@@ -27,13 +27,13 @@
 #include "tools/pfm/text/json.h"
 #include "tools/pfm/text/utf8.h"
 
-/* What bounds the page. */
+/* What bounds the page. Events share the first three. */
 enum {
 	HTML_NODES = 1 << 14, /* of the call tree, besides functions below the root */
-	HTML_LANES = 100,     /* threads; the last lane has all others */
-	HTML_TICKS = 4096,    /* moments */
 	HTML_SOURCES = 24,    /* functions whose source is shown */
 	HTML_LINES = 1000,    /* lines of all these */
+	HTML_LANES = 100,     /* threads; the last lane has all others */
+	HTML_TICKS = 4096,    /* moments */
 	HTML_NAME = 1000,     /* bytes of a name */
 };
 
@@ -51,8 +51,9 @@ struct html_lane {
 };
 
 struct html {
-	const struct recording *r;
-	uint64_t start, span; /* the time that the page shows */
+	const struct recording *r; /* shows the event */
+	unsigned events;           /* that share what bounds the page */
+	uint64_t start, span;      /* the time that the page shows */
 	struct stacks st;
 	uint32_t *number; /* of the nodes in the page; INDEXED_NONE: left out */
 	uint32_t nkept;   /* nodes that are in the page with all their callers */
@@ -141,7 +142,7 @@ static int html_keep(struct html *h, uint64_t at_least)
 	}
 	if (at_least > h->r->weight || at_least == UINT64_MAX)
 		return 0;
-	return h->nkept + h->cut.n > HTML_NODES ? -E2BIG : 0;
+	return h->nkept + h->cut.n > HTML_NODES / h->events ? -E2BIG : 0;
 }
 
 static int html_keep_enough(struct html *h)
@@ -422,7 +423,8 @@ struct html_sources {
 	const uint64_t *self;
 	const struct html_function *all;
 	size_t n;
-	int fd; /* where it writes them */
+	unsigned lines; /* that may be shown */
+	int fd;         /* where it writes them */
 };
 
 /* Writes the lines of a file of @function that are near one with overflows, if it can be read. */
@@ -439,7 +441,7 @@ static void html_write_source(struct text *to, const struct recording *r, const 
 	text_printf(to, ",");
 	html_string(to, f->path);
 	text_printf(to, ",%d,[", annotation_is_newer(&t, r));
-	for (; *lines < HTML_LINES && annotation_next(&t); ++*lines, comma = ",") {
+	for (; *lines && annotation_next(&t); --*lines, comma = ",") {
 		text_printf(to, "%s%u,%" PRIu64 ",", comma, t.line, t.weight);
 		html_string(to, t.text);
 	}
@@ -452,10 +454,10 @@ static int html_read_sources(void *of, struct err *e)
 {
 	const struct html_sources *s = of;
 	struct text found = {0};
-	unsigned lines = 0;
+	unsigned lines = s->lines;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < s->n && i < HTML_SOURCES; i++) {
+	for (size_t i = 0; rc == 0 && i < s->n; i++) {
 		struct annotation a = {.function = s->all[i].name};
 
 		rc = annotation_fill(&a, s->r, s->self);
@@ -476,13 +478,15 @@ static int html_find_sources(struct html *h)
 	CLEANUP_FREE uint64_t *self = recording_self(h->r);
 	CLEANUP_FREE struct html_function *all = calloc(h->r->nlocations + 1UL, sizeof(*all));
 	CLEANUP_CLOSE int fd = memfd_create("source", MFD_CLOEXEC);
-	struct html_sources s = {h->r, self, all, 0, fd};
+	struct html_sources s = {h->r, self, all, 0, HTML_LINES / h->events, fd};
 	char text[4096];
 	ssize_t n;
 
 	if (!self || !all || fd < 0)
 		return -ENOMEM;
 	s.n = html_list_functions(h->r, self, all);
+	if (s.n > 1 + HTML_SOURCES / h->events)
+		s.n = 1 + HTML_SOURCES / h->events;
 	if (!s.n || bounded_run(html_read_sources, &s, "reading the source", &h->no_sources) < 0)
 		return 0;
 	for (off_t at = 0; (n = pread(fd, text, sizeof(text), at)) > 0; at += n)
@@ -547,7 +551,7 @@ static void html_write_part(const char *name, FILE *out)
 			fwrite(p->text.p, 1, p->text.n, out);
 }
 
-static void html_write_page(const struct html *h, FILE *out)
+static void html_write_page(const struct text *json, FILE *out)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -559,7 +563,7 @@ static void html_write_page(const struct html *h, FILE *out)
 	fputs("</style></head>\n<body>\n", out);
 	html_write_part("body", out);
 	fputs("<script id=\"data\" type=\"application/json\">\n", out);
-	html_write_json(&h->json, out);
+	html_write_json(json, out);
 	fputs("</script>\n<script>\n", out);
 	html_write_part("script", out);
 	fputs("</script>\n</body></html>\n", out);
@@ -580,16 +584,17 @@ static int html_fill(struct html *h)
 		       : -ENOMEM;
 }
 
-int html_write(const struct recording *r, FILE *out, struct err *e)
+/* Appends the data of the event that @r shows. Returns 0 or -ENOMEM. */
+static int html_add_event(const struct recording *r, unsigned events, struct text *json)
 {
-	struct html h = {.r = r};
+	struct html h = {.r = r, .events = events};
 	int rc;
 
 	pairs_init(&h.cut);
 	pairs_init(&h.objects);
 	rc = html_fill(&h);
 	if (rc == 0)
-		html_write_page(&h, out);
+		text_append(json, h.json.p, h.json.n);
 	stacks_free(&h.st);
 	pairs_free(&h.cut);
 	pairs_free(&h.objects);
@@ -601,5 +606,28 @@ int html_write(const struct recording *r, FILE *out, struct err *e)
 	free(h.name);
 	free(h.sums);
 	free(h.lanes);
-	return rc < 0 ? err_set(e, ENOMEM, "no memory for the page") : 0;
+	return rc;
+}
+
+int html_write(const struct recording *r, FILE *out, struct err *e)
+{
+	struct recording one = *r;
+	struct text json = {0};
+	unsigned shown = 0;
+	int rc = 0;
+
+	text_printf(&json, "{\"events\":[\n");
+	for (unsigned i = 0; rc == 0 && i < r->nevents; i++) {
+		shown = r->event == &r->events[i] ? i : shown;
+		recording_choose(&one, i);
+		text_append(&json, ",", i > 0);
+		rc = html_add_event(&one, r->nevents, &json);
+	}
+	text_printf(&json, "],\"shown\":%u}\n", shown);
+	if (rc == 0 && text_ok(&json))
+		html_write_page(&json, out);
+	else
+		rc = err_set(e, ENOMEM, "no memory for the page");
+	text_free(&json);
+	return rc;
 }

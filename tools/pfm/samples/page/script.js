@@ -4,8 +4,9 @@
 const KERNEL = 1, INLINED = 2, COMMAND = 4;
 const ROW = 18; // px of a frame
 const ROWS = 300; // of the table
-const data = JSON.parse(document.getElementById('data').textContent);
 const byId = id => document.getElementById(id);
+const page = JSON.parse(byId('data').textContent);
+let data; // of the event that is shown
 
 // --- Data
 
@@ -27,9 +28,11 @@ function unpack(packed) {
 }
 
 // A name in the call tree, and the function in the table: one, whether it is inlined or not.
-const functions = [], names = [];
+let functions, names;
 function readNames() {
 	const known = new Map();
+	functions = [];
+	names = [];
 	for (let i = 0; i < data.names.length; i += 3) {
 		const [text, object, flags] = data.names.slice(i, i + 3);
 		const name = {text, flags, object: object < 0 ? '' : data.objects[object], of: null};
@@ -47,9 +50,10 @@ function readNames() {
 
 // Nodes of the call tree. Parents precede their children; 0 is the root. A node is the outermost of a recursion if
 // no caller has its function.
-const nodes = [{parent: 0, name: null, kids: [], outermost: false, self: 0, total: 0}];
+let nodes;
 function readNodes() {
 	const packed = unpack(data.nodes);
+	nodes = [{parent: 0, name: null, kids: [], outermost: false, self: 0, total: 0}];
 	for (let i = 0; i < packed.length; i += 2) {
 		const parent = nodes.length - packed[i], name = names[packed[i + 1]];
 		let at = parent;
@@ -106,7 +110,7 @@ const moment = tick => (data.span * tick / data.ticks / 1e9).toFixed(3) + ' s';
 let selection = null; // ticks from .from to below .to in the lanes .first to .last; null: all
 let chosen = null; // a function
 let selected = 0; // weight of the selection
-let lanes = [];
+let lanes;
 
 function weigh() {
 	const s = selection || {from: 0, to: data.ticks, first: 0, last: lanes.length - 1};
@@ -220,17 +224,21 @@ function dragged(start, end) {
 }
 
 function makeLanes() {
-	const box = byId('lanes');
-	let start = null;
 	lanes = data.lanes.map(readLane);
-	lanes.forEach((lane, i) => {
+	byId('lanes').replaceChildren(byId('range'), ...lanes.map((lane, i) => {
 		const who = lane.tid ? lane.command + ' ' + lane.tid : lane.command;
 		const label = element('button', {title: who + ', process ' + lane.pid}, element('span', {}, who),
 			element('span', {}, percent(lane.weight, data.weight)));
 		lane.canvas = element('canvas', {});
 		label.addEventListener('click', () => select({from: 0, to: data.ticks, first: i, last: i}));
-		box.append(element('div', {className: 'lane'}, label, lane.canvas));
-	});
+		return element('div', {className: 'lane'}, label, lane.canvas);
+	}));
+	byId('axis').replaceChildren(...[0, 1, 2, 3, 4, 5].map(i => element('span', {}, moment(data.ticks * i / 5))));
+}
+
+function followPointer() {
+	const box = byId('lanes');
+	let start = null;
 	box.addEventListener('pointerdown', event => {
 		if (event.target.tagName !== 'CANVAS' || event.button)
 			return;
@@ -248,8 +256,6 @@ function makeLanes() {
 			select(dragged(start, spot(event)));
 		start = null;
 	});
-	for (let i = 0; i <= 5; i++)
-		byId('axis').append(element('span', {}, moment(data.ticks * i / 5)));
 }
 
 // --- Flame graph
@@ -407,6 +413,8 @@ function drawSource(name) {
 // --- The page
 
 function followInput() {
+	followPointer();
+	byId('event').addEventListener('change', () => show(byId('event').value));
 	byId('all').addEventListener('click', () => select(null));
 	byId('filter').addEventListener('input', () => {
 		chosen = null;
@@ -447,16 +455,25 @@ function followInput() {
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawLanes);
 }
 
-document.title = 'pfm: ' + data.event;
-byId('title').textContent = (data.head.find(line => line.startsWith('command: ')) || 'A recording').replace(/^command: /, '');
-byId('summary').textContent = data.event + ': ' + amount(data.weight) + ' in ' + data.samples + ' samples, ' +
-	seconds(data.span) + (data.shortened ? '. Rare call chains are shortened: ' + percent(data.shortened, data.weight) : '');
-byId('head').textContent = data.head.join('\n');
-byId('about').open = data.lacks; // says what is missing
-readNames();
-readNodes();
-makeLanes();
+function show(event) {
+	data = page.events[event];
+	document.title = 'pfm: ' + data.event;
+	byId('title').textContent = (data.head.find(line => line.startsWith('command: ')) || 'A recording').replace(/^command: /, '');
+	byId('summary').textContent = data.event + ': ' + amount(data.weight) + ' in ' + data.samples + ' samples, ' +
+		seconds(data.span) + (data.shortened ? '. Rare call chains are shortened: ' + percent(data.shortened, data.weight) : '');
+	byId('head').textContent = data.head.join('\n');
+	byId('about').open = data.lacks; // says what is missing
+	readNames();
+	readNodes();
+	makeLanes();
+	chosen = null;
+	path = [];
+	select(null);
+	drawLanes();
+	drawSource();
+}
+
+page.events.forEach((event, i) => byId('event').append(element('option', {value: i, selected: i === page.shown}, event.event)));
+byId('event').hidden = page.events.length < 2;
 followInput();
-select(null);
-drawLanes();
-drawSource();
+show(page.shown);
