@@ -410,15 +410,17 @@ int perf_leader_new(
 
 /* Opens a member as a test: the kernel refuses members once the leader is not the thread's any
  * more. */
-int perf_leader_check(pid_t tid, int leader, struct err *e)
+int perf_leader_check(struct perf_target t, int leader, struct err *e)
 {
 	struct perf_event_attr attr = perf_dummy;
-	int fd = perf_open_grouped(&attr, perf_on_thread(tid), leader, e);
+	int fd;
 
+	attr.inherit = t.inherit;
+	fd = perf_open_grouped(&attr, t, leader, e);
 	if (fd >= 0)
 		close(fd);
 	else if (fd == -EINVAL)
-		return perf_thread_ended(tid, e);
+		return perf_thread_ended(t.tid, e);
 	return fd < 0 ? fd : 0;
 }
 

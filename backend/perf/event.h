@@ -103,9 +103,9 @@ struct perf_sampling {
  */
 int perf_leader_new(
 	struct perf_target t, const struct thread_conf *conf, bool *tells_lost, struct err *e);
-/* Checks that the group still exists. ESRCH: the kernel has removed its events, because thread @tid
- * has ended, or executes a program that gains privileges or cannot be read. */
-int perf_leader_check(pid_t tid, int leader, struct err *e);
+/* Checks that the group still exists on @t. ESRCH: the kernel has removed its events, because the
+ * thread has ended, or executes a program that gains privileges or cannot be read. */
+int perf_leader_check(struct perf_target t, int leader, struct err *e);
 /* Opens the event that @sel selects in the group of @leader, on @t. It counts while the leader is
  * enabled. Also fails with EINVAL if the leader belongs to another thread. */
 int perf_member_new(const struct perf_sources *src, struct perf_target t, int leader, uint64_t sel,

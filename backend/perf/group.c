@@ -20,7 +20,7 @@ uint64_t group_clock(void)
 	return nsec_now(CLOCK_MONOTONIC_RAW);
 }
 
-static struct perf_target group_target(const struct perf_group *g)
+struct perf_target group_target(const struct perf_group *g)
 {
 	struct perf_target t = g->tid ? perf_on_thread(atomic_load(g->tid)) : perf_on_cpu(g->cpu);
 
@@ -88,7 +88,7 @@ static int group_refused(const struct perf_group *g, uint64_t sel, int rc, struc
 	struct err gone;
 
 	if (rc != -EINVAL || !perfsel_hardware(sel) ||
-		(g->tid && perf_leader_check(atomic_load(g->tid), g->leader, &gone) < 0))
+		(g->tid && perf_leader_check(group_target(g), g->leader, &gone) < 0))
 		return rc;
 	return err_set(e, EINVAL,
 		"the PMU has too few counters for all events of the context: count fewer, or count "

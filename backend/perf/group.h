@@ -92,6 +92,7 @@ int group_open_cpu(struct perf_group *g, unsigned cpu, struct err *e);
 int group_open_thread(
 	struct perf_group *g, const atomic_int *tid, const struct thread_conf *conf, struct err *e);
 void group_close(struct perf_group *g);
+struct perf_target group_target(const struct perf_group *g);
 /* Whether threads that the thread creates inherit the group. */
 bool group_is_inherited(const struct perf_group *g);
 

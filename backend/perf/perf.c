@@ -170,7 +170,7 @@ static int perf_thread_alarm(struct backend_cpu *c, uint64_t ns, struct err *e)
 
 static int perf_thread_check(struct backend_cpu *c, struct err *e)
 {
-	return perf_leader_check(atomic_load(c->group.tid), c->group.leader, e);
+	return perf_leader_check(group_target(&c->group), c->group.leader, e);
 }
 
 static int perf_thread_watch(struct backend_cpu *c, struct err *e)
@@ -188,6 +188,12 @@ static int perf_thread_watch(struct backend_cpu *c, struct err *e)
 	return watch_is_over(fd)
 		       ? err_set(e, ESRCH, "all threads have ended or have lost their events")
 		       : fd;
+}
+
+static int perf_thread_table(struct backend_cpu *c, struct thread_table *out, struct err *e)
+{
+	*out = (struct thread_table){0};
+	return c->group.process ? process_table(c->group.process, out, e) : 0;
 }
 
 /* Makes events that do not run give up their counters to others. False: there are none. */
@@ -356,7 +362,9 @@ static int perf_open_process(struct backend_cpu *c, struct err *e)
 
 	for (unsigned i = 0; i < NSLOTS; i++)
 		if (c->slots[i].fd >= 0)
-			members[n++] = (struct process_member){c->slots[i].open, c->slots[i].id};
+			members[n++] = (struct process_member){.sel = c->slots[i].open,
+				.addr = PERFCNT_ADDR + i,
+				.id = c->slots[i].id};
 	return group_open_process(&c->group, &c->pc.src, members, n, c->pc.stats, e);
 }
 
@@ -646,6 +654,7 @@ const struct backend_ops perf_backend_ops = {
 	.thread_check = perf_thread_check,
 	.thread_at_once = perf_thread_at_once,
 	.thread_alarm = perf_thread_alarm,
+	.thread_table = perf_thread_table,
 	.thread_watch = perf_thread_watch,
 	.run = perf_run,
 	.try_selector = perf_try_selector,

@@ -106,13 +106,17 @@ void process_free(struct perf_process *p)
 	free(p);
 }
 
+static struct perf_target process_target(const struct process_thread *t)
+{
+	return (struct perf_target){.tid = t->tid, .cpu = -1, .inherit = true};
+}
+
 static int process_open_members(const struct perf_process *p, const struct perf_sources *src,
 	struct process_thread *t, struct err *e)
 {
 	static const struct perf_sampling none;
-	struct perf_target target = perf_on_thread(t->tid);
+	struct perf_target target = process_target(t);
 
-	target.inherit = true;
 	while (t->n < p->nmembers) {
 		int fd = perf_member_new(src, target, t->leader, p->member[t->n].sel, &none, e);
 
@@ -294,7 +298,7 @@ static int process_try_open(struct perf_process *p, const struct perf_sources *s
 /* Checks that the groups belong to the program that was loaded, and not to one executed since. */
 static int process_check_reference(const struct perf_process *p, struct err *e)
 {
-	return perf_leader_check(atomic_load(p->tid), p->reference, e);
+	return perf_leader_check(perf_on_thread(atomic_load(p->tid)), p->reference, e);
 }
 
 int process_open(struct perf_process *p, const struct perf_sources *src,
@@ -384,6 +388,34 @@ bool process_count(const struct perf_process *p, uint64_t id, struct process_rea
 		if (k == p->nmembers || !process_add(p->threads[i].member[k], r))
 			return false;
 	return true;
+}
+
+static void process_count_thread(const struct process_thread *t, struct thread_table *out)
+{
+	struct thread_value *v = &out->value[(size_t)out->n * out->ncounters];
+	struct err ended;
+
+	for (unsigned k = 0; k < t->n; k++) {
+		struct process_reading r = {0};
+
+		v[k].lost = !process_add(t->member[k], &r) || r.running != r.enabled;
+		v[k].count = r.count;
+	}
+	out->thread[out->n].tid = t->tid;
+	out->thread[out->n++].ended =
+		perf_leader_check(process_target(t), t->leader, &ended) == -ESRCH;
+}
+
+int process_table(const struct perf_process *p, struct thread_table *out, struct err *e)
+{
+	if (!thread_table_init(out, p->nthreads, p->nmembers))
+		return err_set(
+			e, ENOMEM, "ENOMEM: no memory for the counts of %u threads", p->nthreads);
+	for (unsigned k = 0; k < p->nmembers; k++)
+		out->addr[k] = p->member[k].addr;
+	for (unsigned i = 0; i < p->nthreads; i++)
+		process_count_thread(&p->threads[i], out);
+	return 0;
 }
 
 /* Maps the watch of the next thread. The one before it keeps its page until then, as long as there

@@ -21,7 +21,8 @@
 /* An event that each thread counts. */
 struct process_member {
 	uint64_t sel;
-	uint64_t id; /* Id by which process_count() finds the member. */
+	uint32_t addr; /* Address of the counter. */
+	uint64_t id;   /* Id by which process_count() finds the member. */
 };
 
 /* A sum over all threads. */
@@ -54,6 +55,9 @@ int process_run(struct perf_process *p, bool on, struct err *e);
 bool process_time(const struct perf_process *p, struct process_reading *r);
 /* Sums the counts and times of member @id. False as for process_time(). */
 bool process_count(const struct perf_process *p, uint64_t id, struct process_reading *r);
+
+/* Reads all members of each group. The caller frees @out. ENOMEM. */
+int process_table(const struct perf_process *p, struct thread_table *out, struct err *e);
 
 /* Returns a descriptor of one of the remaining groups, on which poll() reports POLLHUP when all
  * threads that have inherited it have ended. Only this group takes a page of locked memory. ESRCH:

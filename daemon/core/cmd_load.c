@@ -89,6 +89,7 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	sets_link(ctx);
 	evtset_activate(ctx->active);
 	messages_reset(&ctx->messages);
+	thread_table_free(&ctx->threads);
 	ctx->gap = (struct ctx_gap){0};
 	ctx->earlier_ip = 0;
 	ctx->limits = cmd->limits;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reading registers (specification 3.1.4), counts, and what a live page would show. */
+#include <string.h>
+
 #include "daemon/core/core_i.h"
 
 /* The rows to read for PMD row @d: itself, and those reset or recorded if it has overflowed. */
@@ -147,4 +149,27 @@ int cmd_counts(struct core_run *run, struct command *cmd)
 		read_take_count(ctx, &counts->count[i]);
 	counts->gaps = ctx->gap.count;
 	return 0;
+}
+
+static int read_kept_threads(
+	const struct thread_table *from, struct thread_table *to, struct err *e)
+{
+	if (!thread_table_init(to, from->n, from->ncounters))
+		return err_set(e, ENOMEM, "no memory for the counts of %u threads", from->n);
+	to->n = from->n;
+	if (!from->n)
+		return 0;
+	memcpy(to->addr, from->addr, sizeof(to->addr));
+	memcpy(to->thread, from->thread, from->n * sizeof(*to->thread));
+	memcpy(to->value, from->value, (size_t)from->n * from->ncounters * sizeof(*to->value));
+	return 0;
+}
+
+int cmd_threads(struct core_run *run, struct command *cmd, struct err *e)
+{
+	struct context *ctx = run->ctx;
+
+	if (ctx->state == CTX_UNLOADED)
+		return read_kept_threads(&ctx->threads, &cmd->threads, e);
+	return run->io->threads ? run->io->threads(run, &cmd->threads, e) : 0;
 }

@@ -5,10 +5,10 @@
  */
 #include "daemon/core/core_i.h"
 
-int cmd_unload(struct core_run *run, struct err *e)
+int cmd_unload(struct core_run *run, bool keeps_threads, struct err *e)
 {
 	struct context *ctx = run->ctx;
-	struct err failed = {0};
+	struct err failed = {0}, ignored;
 
 	if (ctx->state == CTX_UNLOADED)
 		return 0;
@@ -16,6 +16,9 @@ int cmd_unload(struct core_run *run, struct err *e)
 		gap_end_yield(ctx, run->now);
 	else if (!ctx_saved(ctx))
 		registers_release(run, CTX_LOADED, &failed);
+	/* The backend forgets them when it closes the thread. Without memory, they are gone. */
+	if (keeps_threads && run->io->threads && ctx->target.always_active)
+		run->io->threads(run, &ctx->threads, &ignored);
 	notify_pending(ctx);
 	*ctx->res = (struct pmu_reservation){0};
 	ctx->status.set = 0;
@@ -42,7 +45,7 @@ int cmd_end(struct core_run *run, struct err *e)
 
 	if (was == CTX_UNLOADED)
 		return 0; /* an unload has come first */
-	rc = cmd_unload(run, e);
+	rc = cmd_unload(run, true, e);
 	ctx->target.ended = true;
 	ctx->target.ended_as = was;
 	ctx->count.notified++;

@@ -36,6 +36,7 @@ void ctx_free(struct context *ctx)
 		free(ctx->sets[i]);
 	free(ctx->sets);
 	messages_free(&ctx->messages);
+	thread_table_free(&ctx->threads);
 }
 
 unsigned ctx_set_position(const struct context *ctx, unsigned id)

@@ -148,6 +148,8 @@ struct context {
 	uint64_t earlier_ip;
 
 	struct ctx_count count;
+	/* The counts of each thread when the context was unloaded; empty while it is loaded. */
+	struct thread_table threads;
 };
 
 /* True if the context is loaded and in no CPU's registers: all its state is in memory. */

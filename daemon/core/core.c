@@ -98,7 +98,7 @@ static int core_dispatch(struct core_run *run, struct command *cmd, struct err *
 		return cmd_load(run, cmd, e);
 	case CMD_UNLOAD:
 	case CMD_DESTROY:
-		return cmd_unload(run, e);
+		return cmd_unload(run, cmd->verb == CMD_UNLOAD, e);
 	case CMD_END:
 		return cmd_end(run, e);
 	case CMD_CLONE:
@@ -133,6 +133,8 @@ static int core_dispatch(struct core_run *run, struct command *cmd, struct err *
 		return cmd_live_read(run, cmd, e);
 	case CMD_COUNTS:
 		return cmd_counts(run, cmd);
+	case CMD_THREADS:
+		return cmd_threads(run, cmd, e);
 	case CMD_POLL:
 		return cmd_poll(run, e);
 	case CMD_SWITCH:

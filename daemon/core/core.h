@@ -38,6 +38,10 @@ struct pmu_io {
 
 	/* Fetches the virtual PMDs in run->virt.want. */
 	void (*fetch)(struct core_run *run);
+
+	/* Reads the counts of each thread: see backend_ops.thread_table. NULL: no target has
+	 * these. */
+	int (*threads)(struct core_run *run, struct thread_table *out, struct err *e);
 };
 
 /*

@@ -343,12 +343,14 @@ int cmd_start(struct core_run *run, struct command *cmd, struct err *e);
 
 /* The other commands, one file each. */
 int cmd_load(struct core_run *run, const struct command *cmd, struct err *e);
-int cmd_unload(struct core_run *run, struct err *e);
+/* @keeps_threads: the counts of each thread can still be read. */
+int cmd_unload(struct core_run *run, bool keeps_threads, struct err *e);
 int cmd_end(struct core_run *run, struct err *e);
 int cmd_restart(struct core_run *run, const struct command *cmd, struct err *e);
 int cmd_read(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_live_read(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_counts(struct core_run *run, struct command *cmd);
+int cmd_threads(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_write(struct core_run *run, struct command *cmd, struct err *e);
 int cmd_poll(struct core_run *run, struct err *e);
 int cmd_yield(struct core_run *run);

@@ -15,6 +15,7 @@
 #include "perfmonfs/live.h"
 #include "perfmonfs/msg.h"
 #include "perfmonfs/pmu.h"
+#include "perfmonfs/thread_table.h"
 
 struct context;
 
@@ -35,6 +36,7 @@ enum cmd_verb {
 	CMD_LIVE,          /* keep a page of live counts (4.3.3) */
 	CMD_LIVE_READ,     /* read what such a page would show now */
 	CMD_COUNTS,        /* read counts of any event sets; lost ones fail no other */
+	CMD_THREADS,       /* read the counts of each thread */
 	CMD_CLONE,         /* configure @into like this context */
 	CMD_SIGNAL,        /* notify by signal (3.3.7); not for the core, which knows no process */
 	CMD_POLL,          /* internal: read the counters for overflow */
@@ -387,8 +389,9 @@ struct command {
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
 	struct cmd_counts counts;
-	struct ctx_info info; /* out: CMD_INFO, CMD_CLONE */
-	struct err note;      /* out, on success: what makes the result doubtful; or empty */
+	struct thread_table threads; /* out: CMD_THREADS; owned by the command */
+	struct ctx_info info;        /* out: CMD_INFO, CMD_CLONE */
+	struct err note;             /* out, on success: what makes the result doubtful; or empty */
 };
 
 #endif

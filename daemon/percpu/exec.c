@@ -49,8 +49,22 @@ static void exec_fetch(struct core_run *run)
 	virtual_pmd_fetch(&x->virtuals, x->be->pmu, &at, &run->virt);
 }
 
+static int exec_threads(struct core_run *run, struct thread_table *out, struct err *e)
+{
+	struct executor *x = exec_of(run);
+
+	if (!x->cpu || !x->thread || !x->be->ops->thread_table)
+		return 0;
+	return x->be->ops->thread_table(x->cpu, out, e);
+}
+
 static const struct pmu_io exec_io = {
-	.run = exec_run, .try_selector = exec_try_selector, .now = exec_now, .fetch = exec_fetch};
+	.run = exec_run,
+	.try_selector = exec_try_selector,
+	.now = exec_now,
+	.fetch = exec_fetch,
+	.threads = exec_threads,
+};
 
 /* The core knows that a register is in use; the backend may know by which program. */
 static void exec_name_owner(struct executor *x, struct err *e)

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "perfmonfs/format.h"
 #include "perfmonfs/pmu.h"
+#include "perfmonfs/thread_table.h"
 
 enum reg_verb {
 	/* value = the register. */
@@ -187,6 +188,13 @@ struct backend_ops {
 	/* Nanoseconds that the thread has run, or all threads together, while the counters were
 	 * started: the time base of the counts. */
 	uint64_t (*thread_time)(struct backend_cpu *c);
+
+	/*
+	 * The counts of each thread of a process that was opened with conf->process, including
+	 * those of the threads and processes that it has created since; of other targets, none. On
+	 * success, the caller frees @out. ENOMEM.
+	 */
+	int (*thread_table)(struct backend_cpu *c, struct thread_table *out, struct err *e);
 
 	/*
 	 * For a thread that is not traced: returns a descriptor on which poll() reports POLLHUP as

@@ -323,6 +323,50 @@ pmd1 $((after - before))" ]
 	until_ok no_workers
 }
 
+# own_faults NAME: "tid=TID pmd0 FAULTS" of the threads of a subject, by their own account
+own_faults() {
+	sed -n 's/^did \([0-9]*\) faults=\([0-9]*\) .*/tid=\1 pmd0 \2/p' "$SAYS/$1"
+}
+
+@test "load pid inherit: the counts of each thread, while they live and when they have ended" {
+	local first
+
+	serve --backend=perf
+	begin a subject -t 20 faults 1000
+	until_ok letter_is "$PID" S
+	new a
+	holds "$C/threads" ""
+	put ok "$C/pmc/3" "$(user_event page-faults)"
+	ctl "load pid=$PID inherit"
+	holds "$C/threads" ""
+	ctl start
+	go a
+	said a "^done"
+	first=$(head -1 "$C/threads")
+	[ "${first%% *}" = "tid=$PID" ]
+	[ "$(wc -l <"$C/threads")" = 21 ]
+	# A thread prints and locks between its faults, too.
+	python3 - "$C/threads" <(own_faults a) "$C/pmd/3" <<-'END'
+		import sys
+		counts, own, total = (open(name).read() for name in sys.argv[1:])
+		counts = {line.split()[0]: line.split()[1:] for line in counts.splitlines()}
+		assert {name for value in counts.values() for name in value[::2]} == {"pmd3"}, counts
+		for line in own.splitlines():
+		    tid, _, faults = line.split()
+		    assert 0 <= int(counts[tid][1]) - int(faults) <= 10, (line, counts[tid])
+		assert sum(int(value[1]) for value in counts.values()) == int(total), (counts, total)
+	END
+	ctl stop
+	cat "$C/threads" >"$BATS_TEST_TMPDIR/stopped"
+	go a
+	message "end pid=$PID tid=$PID"
+	sed 's/ / ended /' "$BATS_TEST_TMPDIR/stopped" | diff - "$C/threads"
+	# The next load forgets them.
+	begin b subject faults 1
+	ctl "load tid=$TID"
+	holds "$C/threads" ""
+}
+
 # Each thread creates its successor and ends, some thousand times a second: those that stay at last are counted
 # once each.
 @test "load pid inherit: begins while threads come and go" {

@@ -21,6 +21,7 @@ for c in "$0"/ctx/* "$0"/ctx/*/children/*; do
 	sed -n 's/.*tid=\([0-9]*\).*/tid \1/p' "$c/state"; grep "^pmd[01] " "$c/regs"
 done >"$1/copy"
 cat "$0"/ctx/*/total >"$1/total"
+cat "$0"/ctx/*/threads >"$1/threads"
 """
 PAGES = (100, 1000, 30)
 
@@ -100,11 +101,18 @@ def copied():
     return threads
 
 
+def each_thread():
+    """{thread: its counts}, of a process that one context counts"""
+    with open(os.path.join(FOLDER, "threads")) as f:
+        lines = [line.split() for line in f]
+    return {int(line[0][len("tid="):]): dict(zip(line[1::2], map(int, line[2::2]))) for line in lines}
+
+
 def per_thread():
     with Program() as pid:
         rows, _ = stat("-p", pid, "--per-thread", "-e", "page-faults:u,minor-faults:u", "--", "sh", "-c", SCRIPT,
                        MNT, FOLDER)
-    threads = copied()
+    threads = each_thread()
     assert len(threads) == len(PAGES) + 1, threads
     for event, pmd in ("page-faults:u", "pmd0"), ("minor-faults:u", "pmd1"):
         shown = {r["tid"]: r["value"] for r in rows if r.get("event") == event}
@@ -122,7 +130,7 @@ def process():
     assert int(total["pmd0"]) >= sum(PAGES)
     with Program() as pid:
         rows, _ = stat("-p", pid, "--per-thread", "-g", "mine", "--", "sh", "-c", SCRIPT, MNT, FOLDER)
-    for tid in copied():
+    for tid in each_thread():
         check_rate([r for r in rows if r["tid"] == tid], "--per-thread: metrics")
 
 

@@ -466,6 +466,48 @@ sleeps() {
 	fi
 }
 
+# sleepers N: a process with N more threads; its number is in PID
+sleepers() {
+	python3 -c "import sys, threading
+threading.stack_size(65536)
+for _ in range($1):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+open('$BATS_TEST_TMPDIR/ready.$1', 'w')
+threading.Event().wait()" 3>&- &
+	PID=$!
+	until_ok test -e "$BATS_TEST_TMPDIR/ready.$1"
+}
+
+# costs_of N: requests and commands of the daemon, and its contexts, that N more threads of a process take
+costs_of() {
+	local before after n
+
+	before=$(grep -E '^(requests|commands) ' "$MNT/stats")
+	pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --per-thread -e page-faults,minor-faults \
+		-p "$PID" -- sh -c "ls $MNT/ctx/*/children | wc -l >$BATS_TEST_TMPDIR/children"
+	after=$(grep -E '^(requests|commands) ' "$MNT/stats")
+	n=$(grep -c '"event":"page-faults"' "$BATS_TEST_TMPDIR/out")
+	[ "$n" = $(($1 + 1)) ] && [ "$(cat "$BATS_TEST_TMPDIR/children")" = 0 ] || return
+	paste -d' ' <(echo "$before") <(echo "$after") | awk '{ print $1, $4 - $2 }'
+}
+
+@test "perf: one context counts all threads of a process, with as many requests for 400 as for 10" {
+	local few many
+
+	serve --backend=perf
+	sleepers 10
+	few=$(costs_of 10)
+	kill "$PID"
+	sleepers 400
+	many=$(costs_of 400)
+	kill "$PID"
+	echo "$few; $many"
+	# The text of 400 threads is read in two pieces more.
+	[ "$(awk '$1 == "commands" { print $2 }' <<<"$few")" = "$(awk '$1 == "commands" { print $2 }' <<<"$many")" ]
+	awk '$1 == "requests" { n[i++] = $2 } END { exit !(n[1] - n[0] <= 3) }' <<<"$few
+$many"
+}
+
 @test "perf: threads that could not be followed are no silent gap" {
 	serve --backend=perf
 	echo 2 >"$MNT/config/user_contexts_max"

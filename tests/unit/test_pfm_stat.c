@@ -249,6 +249,40 @@ TEST(threads_of_two_runs)
 	assert_int_equal(threads_began(INT_MAX), 0);
 }
 
+/* Lines of a context that counts a process; the number of its second thread is used again. */
+TEST(threads_of_one_context)
+{
+	static const struct pfm_pmu pmu = {
+		.counters = {{.n = 1, .nums = {0}}, {.n = 1, .nums = {3}}}};
+	struct plan p = {.n = 2, .nsets = 1, .only = -1, .pmu = &pmu, .places = {{0}, {1}}};
+	char path[] = "/tmp/pfm-stat.XXXXXX";
+	struct threads threads = {0};
+	struct err e;
+
+	assert_non_null(mkdtemp(path));
+	CLEANUP_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	put_file(dir, "threads",
+		"tid=5 pmd0 1 pmd3 2\ntid=7 ended pmd0 30 pmd3 lost\ntid=7 pmd0 5 pmd3 6\n");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(threads_read_lines(&threads, &p, dir, &e), 0);
+	assert_int_equal(threads.n, 3);
+	assert_int_equal(threads.all[0]->now.values[1], 2);
+	assert_int_equal(threads.all[1]->tid, 7);
+	assert_true(threads.all[1]->ended && !threads.all[2]->ended);
+	assert_int_equal(threads.all[1]->now.values[0], 30);
+	assert_true(!threads.all[1]->now.lost[0] && threads.all[1]->now.lost[1]);
+	assert_int_equal(threads.all[2]->now.values[0], 5);
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const bad[] = {"7 pmd0 1\n", "tid=7 pmd0\n", "tid=7 0 1\n"};
+
+		assert_int_equal(unlinkat(dir, "threads", 0), 0);
+		put_file(dir, "threads", bad[i]);
+		assert_int_equal(threads_read_lines(&threads, &p, dir, &e), -EPROTO);
+	}
+	threads_free(&threads);
+	remove_tree(path);
+}
+
 /* The daemon names the context of a thread that has the number of an earlier one TID.1. */
 TEST(threads_of_one_number)
 {

@@ -21,6 +21,7 @@ static const struct row *const rows_lists[] = {
 	rows_metrics,
 	rows_readings_metrics,
 	rows_total,
+	rows_threads,
 	rows_evtset,
 	rows_live,
 	rows_register,

@@ -8,7 +8,8 @@
 
 extern const struct row rows_clone[], rows_config[], rows_context[], rows_evtset[], rows_live[],
 	rows_message[], rows_metrics[], rows_pmu[], rows_readings[], rows_readings_metrics[],
-	rows_register[], rows_root[], rows_sim[], rows_smpl[], rows_sys[], rows_total[];
+	rows_register[], rows_root[], rows_sim[], rows_smpl[], rows_sys[], rows_threads[],
+	rows_total[];
 
 /* The version of the interface, which fs-layout.md describes. */
 enum { ROWS_INTERFACE = 3 };

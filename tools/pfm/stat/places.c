@@ -422,6 +422,8 @@ int places_collect(struct places *p, bool threads, struct err *e)
 	for (unsigned i = 0; rc >= 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
 
+		if (place->inherit) /* It has no children. */
+			continue;
 		rc = threads ? threads_collect(&place->threads, place->plan, place->ctx.dir, e)
 			     : reading_collect(&place->collected, place->plan, place->ctx.dir, e);
 		more |= rc > 0;

@@ -98,6 +98,12 @@ static void reading_take_gaps(struct reading_file *f, struct slice rest)
 	}
 }
 
+static int reading_not_understood(const char *path, struct slice line, struct err *e)
+{
+	return err_set(
+		e, EPROTO, "%s: '%.*s' is not a line of this interface", path, SLICE_ARG(line));
+}
+
 /* Parses a line of total or regs: [set=ID ]pmdN VALUE[ OPTION...], [set=ID ]active_ns NS,
  * elapsed_ns NS, or pmcN VALUE. */
 static int reading_parse_line(struct reading_file *f, struct slice line, struct err *e)
@@ -124,8 +130,7 @@ static int reading_parse_line(struct reading_file *f, struct slice line, struct 
 			return 0;
 		}
 	}
-	return err_set(
-		e, EPROTO, "%s: '%.*s' is not a line of this interface", f->path, SLICE_ARG(line));
+	return reading_not_understood(f->path, line, e);
 }
 
 static int reading_add_file(struct reading_file *f, int dir, struct err *e)
@@ -142,6 +147,46 @@ static int reading_add_file(struct reading_file *f, int dir, struct err *e)
 	f->r->gaps += f->gaps;
 	f->r->uncertain_ns += f->uncertain_ns;
 	return rc;
+}
+
+/* The kernel gave the counter of @pmd to others for a while. */
+static void reading_lose_pmd(struct reading *r, const struct plan *p, unsigned pmd)
+{
+	static const struct err taken = {EIO,
+		"the kernel took the event off the PMU for a while, as other perf events or the "
+		"NMI watchdog (kernel.nmi_watchdog) got its counter: count fewer events"};
+
+	for (unsigned i = 0; i < p->n; i++)
+		if (reading_is_of(p, i, 0, pmd))
+			reading_lose(r, i, &taken);
+}
+
+/* Parses tid=N[ ended][ pmdN VALUE]..., where a VALUE may be the word lost. */
+int reading_add_thread(struct reading *r, const struct plan *p, struct slice line, int *tid,
+	bool *ended, struct err *e)
+{
+	struct slice rest = line, word = slice_word(&rest), value;
+	uint64_t number, count;
+
+	if (!reading_number(word, "tid=", &number) || number > INT_MAX)
+		return reading_not_understood("threads", line, e);
+	*tid = (int)number;
+	word = slice_word(&rest);
+	*ended = slice_is(word, "ended");
+	if (*ended)
+		word = slice_word(&rest);
+	for (; word.n; word = slice_word(&rest)) {
+		value = slice_word(&rest);
+		if (!reading_number(word, "pmd", &number) || number > UINT_MAX)
+			return reading_not_understood("threads", line, e);
+		if (slice_is(value, "lost"))
+			reading_lose_pmd(r, p, (unsigned)number);
+		else if (num_u64(value, &count, e) == 0)
+			reading_add_value(r, p, 0, (unsigned)number, count);
+		else
+			return reading_not_understood("threads", line, e);
+	}
+	return 0;
 }
 
 static int reading_add_total(struct reading *r, const struct plan *p, int dir, struct err *e)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/slice.h"
 #include "tools/pfm/stat/plan.h"
 
 struct reading {
@@ -34,6 +35,11 @@ void reading_lose_all(struct reading *r, const struct plan *p, const struct err 
 
 /* Adds the counts of the context alone, without its children. */
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);
+
+/* Adds the counts of a line of a context's file threads, which are those of thread *@tid. @ended:
+ * the number may be another thread's by now. */
+int reading_add_thread(struct reading *r, const struct plan *p, struct slice line, int *tid,
+	bool *ended, struct err *e);
 
 /* Finds out whether the children lack a thread, as one that could not be followed: @missing then
  * has the reason. */

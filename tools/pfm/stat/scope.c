@@ -6,7 +6,7 @@
 bool scope_same(const struct scope *a, const struct scope *b)
 {
 	return a->kind == b->kind && a->id == b->id && a->socket == b->socket &&
-	       a->context == b->context;
+	       a->context == b->context && a->line == b->line;
 }
 
 bool scope_same_thread(const struct scope *a, const struct scope *b)

@@ -25,6 +25,8 @@ struct scope {
 	/* For a thread with its own context, the inode number of that context, since thread numbers
 	 * are reused. */
 	ino_t context;
+	/* For one of several threads that have that context together, its line there. */
+	unsigned line;
 	/* When that thread began, in clock ticks since the boot; 0: not known. Contexts of several
 	 * passes and runs differ, but the thread is the same. */
 	uint64_t began;

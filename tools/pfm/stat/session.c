@@ -64,7 +64,8 @@ static int session_report_places(
 static int session_report_thread(struct session *s, const struct plan *plan,
 	struct thread_counts *t, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	struct scope scope = {.kind = SCOPE_THREAD, .id = t->tid, .context = t->context};
+	struct scope scope = {
+		.kind = SCOPE_THREAD, .id = t->tid, .context = t->context, .line = t->line};
 	struct reading since = t->now;
 
 	if (t->reported)
@@ -73,23 +74,31 @@ static int session_report_thread(struct session *s, const struct plan *plan,
 		scope.began = threads_began(t->tid);
 	reading_since(&since, &t->last);
 	t->last = t->now;
-	t->reported = t->ended;
+	t->reported = t->final;
 	return s->report(s, &scope, plan, &since, time_ns, elapsed_ns, e);
+}
+
+static int session_read_threads(struct session *s, struct place *place, struct err *e)
+{
+	int tid = 0, rc;
+
+	if (place->inherit)
+		return threads_read_lines(&place->threads, place->plan, place->ctx.dir, e);
+	rc = place_tid(place, &tid, e);
+	if (rc == 0)
+		rc = threads_read(&place->threads, place->plan, place->ctx.dir, tid, e);
+	return rc < 0 ? rc : reading_missing(place->plan, place->ctx.dir, &s->missing, e);
 }
 
 static int session_report_threads(
 	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	int rc = 0, tid = 0;
+	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		struct place *place = &s->places.all[i];
 
-		rc = place_tid(place, &tid, e);
-		if (rc == 0)
-			rc = threads_read(&place->threads, place->plan, place->ctx.dir, tid, e);
-		if (rc == 0)
-			rc = reading_missing(place->plan, place->ctx.dir, &s->missing, e);
+		rc = session_read_threads(s, place, e);
 		for (unsigned t = 0; rc == 0 && t < place->threads.n; t++)
 			rc = session_report_thread(
 				s, place->plan, place->threads.all[t], time_ns, elapsed_ns, e);
@@ -276,8 +285,7 @@ static int session_start_places(struct session *s, bool inherit, struct err *e)
  * processes if possible, as for a command. */
 static int session_prepare_places(struct session *s, struct err *e)
 {
-	bool inherit = s->where.kind == PLACE_PROCESS && s->aggregate != AGGREGATE_THREAD &&
-		       !s->plans->all[0].cpus.n;
+	bool inherit = s->where.kind == PLACE_PROCESS && !s->plans->all[0].cpus.n;
 	int rc = s->argv ? launch_stopped(&s->launch, s->argv, &s->signals.mask, e) : 0;
 
 	if (rc < 0 || s->regions)

@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/slice.h"
+#include "base/text.h"
+#include "tools/pfm/tree/file.h"
 
 /* The index of @context, or where to insert it: @all is sorted by inode numbers. */
 static unsigned threads_search(const struct threads *t, ino_t context)
@@ -94,6 +97,35 @@ int threads_read(struct threads *t, const struct plan *p, int dir, int tid, stru
 	return reading_each_child(t, p, dir, threads_read_child, e);
 }
 
+static int threads_read_line(struct threads *t, const struct plan *p, ino_t context, unsigned line,
+	struct slice text, struct err *e)
+{
+	struct thread_counts *one = line < t->n ? t->all[line] : threads_insert(t, line, e);
+
+	if (!one)
+		return -e->no;
+	one->context = context;
+	one->line = line;
+	one->now = (struct reading){0};
+	return reading_add_thread(&one->now, p, text, &one->tid, &one->ended, e);
+}
+
+int threads_read_lines(struct threads *t, const struct plan *p, int dir, struct err *e)
+{
+	TEXT_CLEANUP struct text text = {0};
+	struct slice rest, line;
+	unsigned n = 0;
+	struct stat st;
+	int rc = file_read(dir, "threads", &text, e);
+
+	if (rc == 0 && fstat(dir, &st) < 0)
+		rc = err_set(e, errno, "the context: %s", err_name(errno));
+	rest = (struct slice){text.p, text.n};
+	while (rc == 0 && (line = slice_cut(&rest, '\n')).n)
+		rc = threads_read_line(t, p, st.st_ino, n++, line, e);
+	return rc;
+}
+
 static int threads_collect_child(
 	void *arg, const struct plan *p, int child, int list, const char *name, struct err *e)
 {
@@ -105,7 +137,7 @@ static int threads_collect_child(
 	one = threads_read_one(arg, p, child, atoi(name), e);
 	if (!one)
 		return -e->no;
-	one->ended = true;
+	one->ended = one->final = true;
 	return reading_remove_child(list, name, e);
 }
 

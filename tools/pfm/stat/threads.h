@@ -15,14 +15,16 @@ struct thread_counts {
 	int tid;
 	/* The inode number of the thread's context directory, which no other context ever has. */
 	ino_t context;
-	bool ended;          /* the counts are final */
+	unsigned line;       /* of several threads that have that context together */
+	bool ended;          /* the number may be another thread's */
+	bool final;          /* the counts do not change any more */
 	bool reported;       /* all counts have been reported */
 	struct reading now;  /* since the start */
 	struct reading last; /* at the end of the previous interval */
 };
 
 struct threads {
-	/* sorted by inode number, the order in which contexts were created */
+	/* sorted by inode number, the order in which contexts were created, or by line */
 	struct thread_counts **all;
 	unsigned n;
 };
@@ -30,6 +32,9 @@ struct threads {
 /* Reads the counts of all threads that have not ended. @dir is the context's directory, and @tid
  * the number of the thread that it counts itself. */
 int threads_read(struct threads *t, const struct plan *p, int dir, int tid, struct err *e);
+
+/* Reads the counts of all threads that one context counts together. */
+int threads_read_lines(struct threads *t, const struct plan *p, int dir, struct err *e);
 
 /* Keeps the counts of threads that have ended, and removes their contexts. Returns 1 if there may
  * be more. */
