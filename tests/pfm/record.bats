@@ -314,6 +314,15 @@ recorded_while() {
 	gcc -O1 -o program clock.c
 	recorded_while true
 	grep -qE ' \[vdso\] +.*gettime$' flat
+	# Its instructions are in the recording. Their shares are that of the function.
+	f=$(awk '$3 == "[vdso]" { print $4; exit }' flat)
+	if ! pfm --version | grep -qE '^without (capstone|elfutils)'; then
+		pfm annotate -i recorded "$f" >code
+		grep -qE '^ +([0-9.]+%)? +[0-9a-f]+ [+]0 +[a-z]' code
+		awk -v whole="$(awk -v f="$f" '$4 == f { print $1; exit }' flat)" '
+			!/^#/ && $1 ~ /%$/ { all += $1 }
+			END { exit all < whole - 1 || all > whole + 1 }' code
+	fi
 }
 
 # makes_code FUNCTION: a program that copies a loop into memory and names it FUNCTION
@@ -355,6 +364,8 @@ rm_made() {
 	record_enough count_all 200 -- ./made $'a fun\xff\x1bction'
 	pfm report recorded >flat
 	grep -qE ' perf-[0-9]+.map +a fun\?\?ction$' flat
+	run -125 pfm annotate -i recorded "$(awk -F'map +' '/perf-[0-9]+.map/ { print $2; exit }' flat)"
+	pfm --version | grep -q '^without .*capstone' || [[ $output == *"if the process writes a jitdump"* ]]
 	rm_made
 	rm recorded
 	record_enough count_all 200 -- ./made other nobody
@@ -394,6 +405,11 @@ jit_share() {
 	pfm report --lines recorded >flat
 	grep -q ' first  */nowhere/source.js:10$' flat
 	grep -q ' moved  */nowhere/source.js:30$' flat
+	# The recording has their instructions.
+	for f in first moved; do
+		pfm --version | grep -q '^without .*capstone' || pfm annotate -i recorded $f >code
+		pfm --version | grep -q '^without .*capstone' || grep -qE " [+]0x3 +jne +$f$" code
+	done
 	# Each piece of a recording reads the dump again.
 	run -0 pfm record -F 1000 -o piece --rotate=300ms "$jitter" "$PWD" 300000000
 	pfm report piece.1 | grep -qE ' jit-[0-9]+.dump +first$'

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sample files: written, read, broken, and what pfm report makes of them. */
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include "tests/unit/unit.h"
 #include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/build_id.h"
+#include "tools/pfm/samples/code.h"
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/find_dumps.h"
@@ -710,6 +712,66 @@ static void put_inlined_into_none(void)
 	places(0, &(struct data_place){.offset = 1, .inlined = 1}, 1);
 }
 
+static void code(uint32_t of, uint64_t offset, uint32_t size)
+{
+	const struct {
+		struct data_code head;
+		uint8_t bytes[8];
+	} c = {{.object = of,
+		       .machine = EM_X86_64,
+		       .offset = offset,
+		       .address = 0x10,
+		       .size = size},
+		{0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3}};
+
+	assert_int_equal(data_put(&w, DATA_CODE, &c, sizeof(c), NULL, &e), 0);
+}
+
+static void put_code_of_no_object(void)
+{
+	code(4, 1, 1);
+}
+
+static void put_code_without_end(void)
+{
+	code(3, 1, 9);
+}
+
+static void annotated(const char *function)
+{
+	FILE *f = fmemopen(out, sizeof(out), "w");
+
+	assert_non_null(f);
+	assert_int_equal(annotate_write(&r, function, true, f, &e), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Instructions that are stored are shown, and those of the kernel are said to be missing. */
+TEST(stored_code)
+{
+	begin_named();
+	code(2, 0x5000, 6);
+	thread_exit(2, 10);
+	sample(3, 10, 0x1100, 1);
+	map(4, 10, 0x5000, 0x1000, "//anon");
+	sample(5, 10, 0x5003, 1);
+	sample(6, 10, 0x5003, 1);
+	places(2,
+		&(struct data_place){
+			.offset = 0x5003, .address = 0x13, .function = JIT, .function_offset = 3},
+		1);
+	sample(7, 10, 0xffffffff81000000, 2);
+	end();
+	open_recording(RECORDING_DEFAULT);
+	if (code_supported()) {
+		annotated("jit");
+		assert_contains(out, "                        10 +0        decq    %rdi\n");
+	}
+	assert_int_equal(annotate_write(&r, "sys_?[2J", true, stderr, &e), -ENOENT);
+	assert_contains(e.text, "--start-address=0x0 /proc/kcore");
+	recording_close(&r);
+}
+
 TEST(damaged_names)
 {
 	named_refused(put_object_of_no_string);
@@ -717,6 +779,8 @@ TEST(damaged_names)
 	named_refused(put_place_of_no_string);
 	named_refused(put_strings_without_end);
 	named_refused(put_inlined_into_none);
+	named_refused(put_code_of_no_object);
+	named_refused(put_code_without_end);
 }
 
 TEST(several_events)

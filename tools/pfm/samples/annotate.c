@@ -21,6 +21,7 @@ enum {
 
 /* What is shown. */
 struct annotate {
+	const struct recording *r;
 	struct annotation of;
 	bool want_code;
 	bool demangle;
@@ -71,21 +72,34 @@ static struct symbols *annotate_open(struct annotate *a, const struct location *
 	return a->symbols;
 }
 
-/* Reads the function around a sampled address. NULL: it cannot be read, and code_why says why. */
-static struct code *annotate_read_code(struct annotate *a, const struct location *at)
+/* Reads the function around a sampled address from the recording. */
+static struct code *annotate_read_stored(
+	struct annotate *a, struct code *c, const struct location *at, const struct data_code *from)
 {
-	struct code *c = indexed_room(a->codes, a->ncodes, &a->codes_room, sizeof(*c));
+	while (at->into)
+		at = at->into;
+	if (code_read_stored(c, at->object, from, location_function(at, (char[LOCATION_ROOM]){0}),
+		    &a->code_why) < 0) {
+		code_free(c);
+		return NULL;
+	}
+	a->ncodes++;
+	for (uint32_t i = 0; i < c->n; i++)
+		c->all[i].file = CODE_NO_LINE;
+	return c;
+}
+
+/* Reads the function around a sampled address from its file. */
+static struct code *annotate_read_code(
+	struct annotate *a, struct code *c, const struct location *at)
+{
 	struct symbol of;
 
-	if (!c)
-		return NULL;
-	a->codes = c;
-	c += a->ncodes;
 	if (!annotate_open(a, at))
 		return NULL;
 	if (!bounded_as(symbols_owner(a->symbols)))
 		symbols_without_debug_files(a->symbols);
-	if (code_read(c, at->in, a->symbols, at->offset, a->demangle, &a->code_why) < 0) {
+	if (code_read(c, at->object, a->symbols, at->offset, a->demangle, &a->code_why) < 0) {
 		code_free(c);
 		c = NULL;
 	} else {
@@ -98,21 +112,48 @@ static struct code *annotate_read_code(struct annotate *a, const struct location
 	return c;
 }
 
+/* Why neither a file nor the recording has the code. */
+static void annotate_note_missing(struct annotate *a, const struct location *at)
+{
+	if (at->kernel)
+		err_set(&a->code_why, ENOTSUP,
+			"the kernel changes its code while it runs: until the next boot, objdump "
+			"-d "
+			"--start-address=0x%" PRIx64 " /proc/kcore shows it to root",
+			at->address - at->function_offset);
+	else
+		err_set(&a->code_why, ENOTSUP,
+			"the recording has those of code that a process makes if the process "
+			"writes a "
+			"jitdump, and of functions with 0.1 %% of the samples");
+}
+
+/* Finds or reads the function around a sampled address. NULL: it cannot be read, and code_why says
+ * why. */
 static struct code *annotate_code(struct annotate *a, const struct location *at)
 {
+	const struct data_code *stored = stored_code(&a->r->stored, at->object, at->offset);
+	struct code *c;
+
 	for (uint32_t i = 0; i < a->ncodes; i++)
-		if (a->codes[i].in == at->in &&
+		if (a->codes[i].in == at->object &&
 			at->address - a->codes[i].low < a->codes[i].high - a->codes[i].low)
 			return &a->codes[i];
-	if (!annotate_in_file(at))
-		err_set(&a->code_why, ENOTSUP,
-			"those of the kernel, and of code that a process makes, are in no file");
-	else if (a->ncodes == ANNOTATE_CODES)
+	if (!stored && !annotate_in_file(at)) {
+		annotate_note_missing(a, at);
+		return NULL;
+	}
+	if (a->ncodes == ANNOTATE_CODES) {
 		err_set(&a->code_why, E2BIG, "it is inlined into more than %d functions",
 			ANNOTATE_CODES);
-	else
-		return annotate_read_code(a, at);
-	return NULL;
+		return NULL;
+	}
+	c = indexed_room(a->codes, a->ncodes, &a->codes_room, sizeof(*c));
+	if (!c)
+		return NULL;
+	a->codes = c;
+	c += a->ncodes;
+	return stored ? annotate_read_stored(a, c, at, stored) : annotate_read_code(a, c, at);
 }
 
 /* Adds the weight of a sampled location to its instruction. */
@@ -155,12 +196,15 @@ static int annotate_compare_functions(const void *a, const void *b)
 	return strcmp(x->function, y->function);
 }
 
-/* Whether a function can be shown: its lines are known, or its instructions are in a file. */
+/* Whether a function can be shown: its lines are known, or its instructions can be read. */
 static bool annotate_can_show(const struct annotate *a, const struct location *at)
 {
 	const bool code = a->want_code && code_supported() && symbols_supported();
 
-	return at->function && (at->line.file || (code && annotate_in_file(at)));
+	return at->function &&
+	       (at->line.file ||
+		       (code && (annotate_in_file(at) ||
+					stored_code(&a->r->stored, at->object, at->offset))));
 }
 
 /* Chooses among the functions that can be shown. */
@@ -296,8 +340,8 @@ static void annotate_write_loose(const struct annotate *a)
 		return;
 	fprintf(a->out, "#\n# %s\n#\n",
 		a->of.n ? "instructions of none of these lines"
-			: "no source lines: compile the program with -g, or install its debug "
-			  "file");
+		: a->in ? "no source lines: compile the program with -g, or install its debug file"
+			: "instructions");
 	annotate_write_columns(a);
 	annotate_write_code(a, CODE_NO_LINE, 0);
 }
@@ -360,6 +404,7 @@ static int annotate_here(void *of, struct err *e)
 	const struct annotate_job *job = of;
 	const struct recording *r = job->r;
 	struct annotate a = {
+		.r = r,
 		.of.function = job->function,
 		.want_code = job->want_code,
 		.demangle = r->names & RECORDING_DEMANGLE,

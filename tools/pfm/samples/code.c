@@ -56,7 +56,8 @@ enum { CODE_NAME = 40 }; /* bytes of the name of a target */
 /* What is being disassembled. */
 struct code_reader {
 	struct code *code;
-	struct symbols *symbols;
+	struct symbols *symbols; /* NULL: only the function itself is known */
+	const char *name;        /* of the function, as it is shown, without symbols */
 	bool demangle;
 	csh handle;
 };
@@ -70,13 +71,27 @@ bool code_supported(void)
 	return state;
 }
 
+/* The function at @address, from malloc, and the offset in it. NULL: it is not known. */
+static char *code_function(const struct code_reader *r, uint64_t address, uint64_t *offset)
+{
+	struct symbol at;
+
+	if (!r->symbols) {
+		*offset = address - r->code->low;
+		return *offset < r->code->high - r->code->low ? strdup(r->name) : NULL;
+	}
+	at = symbols_at(r->symbols, address);
+	*offset = at.offset;
+	return at.name ? code_name(at.name, r->demangle) : NULL;
+}
+
 /* Writes the target of a jump or call as FUNCTION+OFFSET. Returns its text; NULL: it has no such
  * target, or is in no function. */
 static char *code_target(const struct code_reader *r, const cs_insn *i)
 {
 	const char *hex = NULL;
 	CLEANUP_FREE char *name = NULL;
-	struct symbol target;
+	uint64_t address, offset;
 	char *end, *text = NULL;
 
 	for (const char *at = i->op_str; (at = strstr(at, "0x")) != NULL; at++)
@@ -85,14 +100,14 @@ static char *code_target(const struct code_reader *r, const cs_insn *i)
 		(!capstone.cs_insn_group(r->handle, i, CS_GRP_JUMP) &&
 			!capstone.cs_insn_group(r->handle, i, CS_GRP_CALL)))
 		return NULL;
-	target = symbols_at(r->symbols, strtoull(hex, &end, 16));
-	name = target.name && !*end ? code_name(target.name, r->demangle) : NULL;
+	address = strtoull(hex, &end, 16);
+	name = *end ? NULL : code_function(r, address, &offset);
 	if (!name)
 		return NULL;
 	if (strlen(name) > CODE_NAME)
 		strcpy(name + utf8_cut(name, CODE_NAME - 2), "..");
-	if (asprintf(&text, target.offset ? "%.*s%s+0x%" PRIx64 : "%.*s%s", (int)(hex - i->op_str),
-		    i->op_str, name, target.offset) < 0)
+	if (asprintf(&text, offset ? "%.*s%s+0x%" PRIx64 : "%.*s%s", (int)(hex - i->op_str),
+		    i->op_str, name, offset) < 0)
 		return NULL;
 	return text;
 }
@@ -133,9 +148,9 @@ static int code_read_bytes(struct code_reader *r, const uint8_t *bytes, size_t s
 
 /* Opens capstone for the processor of the file. Programs for x86 are shown as objdump shows them.
  */
-static int code_open(struct code_reader *r, const struct object *in, struct err *e)
+static int code_open(struct code_reader *r, unsigned machine, struct err *e)
 {
-	unsigned machine = symbols_machine(r->symbols);
+	const struct object *in = r->code->in;
 	bool x86 = machine == EM_X86_64 || machine == EM_386;
 
 	if (!x86 && machine != EM_AARCH64)
@@ -156,18 +171,29 @@ static int code_open(struct code_reader *r, const struct object *in, struct err 
 	return 0;
 }
 
+/* Disassembles the bytes of the function. */
+static int code_decode(struct code_reader *r, unsigned machine, const uint8_t *bytes, struct err *e)
+{
+	int rc;
+
+	if (!code_supported())
+		return err_set(
+			e, ENOSYS, "libcapstone is missing: install libcapstone%d", CS_API_MAJOR);
+	if (code_open(r, machine, e) < 0)
+		return -e->no;
+	rc = code_read_bytes(r, bytes, r->code->high - r->code->low);
+	capstone.cs_close(&r->handle);
+	return rc < 0 ? err_set(e, ENOMEM, "no memory for the instructions") : 0;
+}
+
 int code_read(struct code *c, const struct object *in, struct symbols *s, uint64_t offset,
 	bool demangle_it, struct err *e)
 {
 	struct code_reader r = {.code = c, .symbols = s, .demangle = demangle_it};
 	struct symbol at = symbols_find(s, offset);
 	const uint8_t *bytes;
-	int rc;
 
 	*c = (struct code){.in = in, .low = at.address - at.offset, .high = at.address + at.rest};
-	if (!code_supported())
-		return err_set(
-			e, ENOSYS, "libcapstone is missing: install libcapstone%d", CS_API_MAJOR);
 	if (!at.name || !at.rest)
 		return err_set(
 			e, ENOENT, "%s has no symbol there that says where it ends", in->path);
@@ -176,11 +202,16 @@ int code_read(struct code *c, const struct object *in, struct symbols *s, uint64
 	bytes = symbols_bytes(s, c->low, c->high - c->low);
 	if (!bytes)
 		return err_set(e, ENOEXEC, "%s lacks its bytes: the file is damaged", in->path);
-	if (code_open(&r, in, e) < 0)
-		return -e->no;
-	rc = code_read_bytes(&r, bytes, c->high - c->low);
-	capstone.cs_close(&r.handle);
-	return rc < 0 ? err_set(e, ENOMEM, "no memory for the instructions") : 0;
+	return code_decode(&r, symbols_machine(s), bytes, e);
+}
+
+int code_read_stored(struct code *c, const struct object *in, const struct data_code *from,
+	const char *name, struct err *e)
+{
+	struct code_reader r = {.code = c, .name = name};
+
+	*c = (struct code){.in = in, .low = from->address, .high = from->address + from->size};
+	return code_decode(&r, from->machine, data_code_bytes(from), e);
 }
 
 #else
@@ -198,6 +229,14 @@ int code_read(struct code *c, const struct object *in, struct symbols *s, uint64
 	(void)demangle_it;
 	*c = (struct code){.in = in};
 	return err_set(e, ENOSYS, "this pfm was built without capstone (libcapstone-dev)");
+}
+
+int code_read_stored(struct code *c, const struct object *in, const struct data_code *from,
+	const char *name, struct err *e)
+{
+	(void)from;
+	(void)name;
+	return code_read(c, in, NULL, 0, false, e);
 }
 
 #endif

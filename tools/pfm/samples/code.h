@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/symbols.h"
 
 /* Values of code_insn.file, besides the numbers of files. */
@@ -41,6 +42,9 @@ bool code_supported(void);
  * jumps and calls become FUNCTION+OFFSET. @demangle: functions are named as in the source. */
 int code_read(struct code *c, const struct object *in, struct symbols *s, uint64_t offset,
 	bool demangle, struct err *e);
+/* The same for a function @name whose code is stored in the recording. */
+int code_read_stored(struct code *c, const struct object *in, const struct data_code *from,
+	const char *name, struct err *e);
 void code_free(struct code *c);
 
 /* The instruction that contains @address; NULL: none does. */

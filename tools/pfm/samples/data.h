@@ -45,6 +45,7 @@ enum data_type {
 	DATA_OBJECT,
 	DATA_STRINGS,
 	DATA_PLACES,
+	DATA_CODE,
 };
 
 /* Each record begins with this, and is followed by the structure of its type. */
@@ -215,6 +216,21 @@ struct data_places {
 static inline const struct data_place *data_places(const struct data_places *p)
 {
 	return (const struct data_place *)(p + 1);
+}
+
+/* The instructions of a function that is in no file which pfm report could read. */
+struct data_code {
+	uint32_t object;
+	uint32_t machine; /* EM_X86_64 of elf.h or another */
+	uint64_t offset;  /* of the first one, in the object */
+	uint64_t address; /* the same for people, as in a place */
+	uint32_t size;    /* bytes that follow, 1 or more */
+	uint32_t reserved;
+};
+
+static inline const uint8_t *data_code_bytes(const struct data_code *c)
+{
+	return (const uint8_t *)(c + 1);
 }
 
 /* The last record: the recording ended properly. @time: when sampling ended. */

@@ -335,6 +335,8 @@ static size_t data_smallest(uint32_t type)
 		return sizeof(struct data_strings);
 	case DATA_PLACES:
 		return sizeof(struct data_places);
+	case DATA_CODE:
+		return sizeof(struct data_code) + 1;
 	default:
 		return data_string(type) ? data_string(type) + 1 : 0;
 	}
@@ -406,6 +408,8 @@ static bool data_fits(struct data_rec *rec, bool packed)
 		return ((const struct data_object *)body)->id_size <= DATA_BUILD_ID_MAX;
 	if (rec->type == DATA_STRINGS)
 		return data_strings_fit((const struct data_strings *)body, size);
+	if (rec->type == DATA_CODE)
+		return ((const struct data_code *)body)->size <= size - sizeof(struct data_code);
 	if (rec->type == DATA_PLACES)
 		return data_places_fit((const struct data_places *)body, size);
 	return true;

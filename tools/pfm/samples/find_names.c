@@ -25,6 +25,9 @@ enum {
 	FIND_LINE_MAX = 4096,      /* bytes of a line that names code which a process has made */
 	FIND_MADE_MAX = 1 << 28,   /* bytes of all these lines */
 	FIND_CHECK = 1 << 12,      /* lines from one look at the clock to the next */
+	FIND_CODE_SHARE = 1000,    /* functions with fewer than 1/1000 of the samples lack code */
+	FIND_CODE_MAX = 1 << 16,   /* bytes of a function whose code is stored */
+	FIND_CODES_MAX = 1 << 24,  /* bytes of all of them */
 };
 
 /* A sampled place. */
@@ -54,6 +57,14 @@ struct find_lines {
 	struct find_line line;
 };
 
+/* The code of a function, and its samples. */
+struct find_code {
+	struct data_code head;
+	uint64_t size;
+	const uint8_t *bytes; /* NULL: there is no function */
+	uint64_t samples;
+};
+
 /* A search, and the file to which it writes. */
 struct find_job {
 	const struct data_file *f;
@@ -81,7 +92,10 @@ struct finder {
 	struct text pending; /* struct data_strings and the strings that are not written yet */
 	uint32_t npending;
 	uint32_t nobjects;
-	uint64_t until; /* CPU time that the present object may take to, ns */
+	uint64_t *samples; /* at each location, by its number */
+	uint64_t nsamples;
+	uint64_t code_bytes; /* stored */
+	uint64_t until;      /* CPU time that the present object may take to, ns */
 	struct {
 		struct data_places head;
 		struct data_place all[FIND_PLACES];
@@ -213,6 +227,40 @@ static int find_add_functions(struct finder *f, const struct find_head *h, struc
 	return 0;
 }
 
+/* Stores the code of a function that has enough samples. */
+static int find_put_code(struct finder *f, struct find_code *c, struct err *e)
+{
+	struct text t = {0};
+	int rc = 0;
+
+	if (!c->bytes || !c->size || c->size > FIND_CODE_MAX ||
+		c->size > FIND_CODES_MAX - f->code_bytes ||
+		c->samples < f->nsamples / FIND_CODE_SHARE)
+		return 0;
+	f->code_bytes += c->size;
+	c->head.object = f->places.head.object;
+	c->head.size = (uint32_t)c->size;
+	text_append(&t, (const char *)&c->head, sizeof(c->head));
+	text_append(&t, (const char *)c->bytes, c->size);
+	rc = text_ok(&t) ? data_put(f->out, DATA_CODE, t.p, t.n, NULL, e) : find_no_memory(e);
+	text_free(&t);
+	return rc;
+}
+
+/* Adds the samples of the place @at to those of its function @next. @c: the function of the place
+ * before it, which is stored if it is another one. */
+static int find_code(struct finder *f, struct find_code *c, const struct find_code *next,
+	const struct location *at, struct err *e)
+{
+	if (next->bytes != c->bytes) {
+		if (find_put_code(f, c, e) < 0)
+			return -e->no;
+		*c = *next;
+	}
+	c->samples += f->samples[at->number];
+	return 0;
+}
+
 /* Adds the place @h of a file. @symbols: NULL if the file has none. */
 static int find_in_file(
 	struct finder *f, const struct find_head *h, struct symbols *symbols, struct err *e)
@@ -264,6 +312,7 @@ static int find_jit(struct finder *f, const struct jitdump *dump, const struct d
 	const struct find_head *h, size_t n, struct err *e)
 {
 	struct jitdump_lines lines = {NULL};
+	struct find_code last = {.bytes = NULL};
 	int rc = find_begin_object(f, object, h->object->path, e);
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -271,8 +320,16 @@ static int find_jit(struct finder *f, const struct jitdump *dump, const struct d
 		struct symbol symbol = {.address = h[i].at->offset};
 		const struct jitdump_line *line = NULL;
 		struct symbol_frame frame = {NULL};
+		struct find_code its = {.bytes = NULL};
 
 		if (code) {
+			its = (struct find_code){
+				.head = {.machine = dump->machine,
+					.offset = code->offset,
+					.address = code->address},
+				.size = code->size,
+				.bytes = (const uint8_t *)dump->p + code->offset,
+			};
 			symbol.name = code->name;
 			symbol.offset = h[i].at->offset - code->offset;
 			symbol.address = code->address + symbol.offset;
@@ -281,9 +338,34 @@ static int find_jit(struct finder *f, const struct jitdump *dump, const struct d
 		if (line)
 			frame.at = (struct symbol_line){.file = line->file, .line = line->line};
 		rc = find_add_functions(f, &h[i], symbol, &frame, 1, e);
+		if (rc == 0)
+			rc = find_code(f, &last, &its, h[i].at, e);
 	}
 	free(lines.all);
-	return rc;
+	return rc < 0 ? rc : find_put_code(f, &last, e);
+}
+
+/* Stores the code of @n places in the [vdso], which no later report can read. */
+static int find_vdso_code(struct finder *f, struct symbols *symbols, const struct find_head *h,
+	size_t n, struct err *e)
+{
+	struct find_code last = {.bytes = NULL};
+
+	for (size_t i = 0; i < n; i++) {
+		struct symbol s = symbols_find(symbols, h[i].at->offset);
+		struct find_code its = {
+			.head = {.machine = symbols_machine(symbols),
+				.offset = h[i].at->offset - s.offset,
+				.address = s.address - s.offset},
+			.size = s.offset + s.rest,
+		};
+
+		if (s.name && s.rest)
+			its.bytes = symbols_bytes(symbols, its.head.address, its.size);
+		if (find_code(f, &last, &its, h[i].at, e) < 0)
+			return -e->no;
+	}
+	return find_put_code(f, &last, e);
 }
 
 static int find_note_late(struct finder *f, const struct object *o, struct err *e)
@@ -327,6 +409,8 @@ static int find_file(struct finder *f, const struct find_head *h, size_t n, stru
 		late = late || find_is_late(f);
 		rc = find_in_file(f, &h[i], late ? NULL : symbols, e);
 	}
+	if (rc == 0 && symbols && o->path[0] == '[')
+		rc = find_vdso_code(f, symbols, h, n, e);
 	symbols_close(symbols);
 	bounded_as(0);
 	return rc == 0 && late ? find_note_late(f, o, e) : rc;
@@ -568,7 +652,23 @@ static void find_free(struct finder *f)
 	text_free(&f->pending);
 	kallsyms_close(f->kernel);
 	free(f->heads);
+	free(f->samples);
 	free(f);
+}
+
+static int find_count_samples(struct finder *f, struct err *e)
+{
+	const struct recording *r = f->r;
+
+	f->samples = calloc(r->nlocations + 1UL, sizeof(*f->samples));
+	if (!f->samples)
+		return find_no_memory(e);
+	for (unsigned i = 0; i < r->nevents; i++) {
+		f->nsamples += r->events[i].nsamples;
+		for (size_t k = 0; k < r->events[i].nsamples; k++)
+			f->samples[recording_first(r, &r->events[i].samples[k])->number]++;
+	}
+	return 0;
 }
 
 /* Writes the names for @r, which was read by addresses. */
@@ -584,7 +684,9 @@ static int find_for(struct recording *r, const struct find_job *job, const struc
 	f->live = job->live;
 	f->dumps = dumps;
 	f->out = out;
-	rc = find_all(f, e);
+	rc = find_count_samples(f, e);
+	if (rc == 0)
+		rc = find_all(f, e);
 	find_free(f);
 	return rc;
 }

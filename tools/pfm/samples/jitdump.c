@@ -158,12 +158,13 @@ static int jitdump_add(struct jitdump *d, const struct jit_rec *rec, const char 
 	}
 }
 
-static int jitdump_check_head(const char *p, size_t n, size_t *size, struct err *e)
+/* Reads the head, which ends at @size. */
+static int jitdump_read_head(struct jitdump *d, size_t n, size_t *size, struct err *e)
 {
 	struct jit_head head = {.magic = 0};
 
 	if (n >= sizeof(head))
-		memcpy(&head, p, sizeof(head));
+		memcpy(&head, d->p, sizeof(head));
 	if (head.magic != JIT_MAGIC || head.version != 1 || head.size < sizeof(head) ||
 		head.size > n)
 		return err_set(
@@ -171,6 +172,7 @@ static int jitdump_check_head(const char *p, size_t n, size_t *size, struct err 
 	if (head.flags & JIT_ARCH_TIMESTAMP)
 		return err_set(e, EOPNOTSUPP,
 			"its times are not those of CLOCK_MONOTONIC: let the program write these");
+	d->machine = head.machine;
 	*size = head.size;
 	return 0;
 }
@@ -180,9 +182,10 @@ int jitdump_parse(struct jitdump *d, char *p, size_t n, struct err *e)
 	struct jit_lines lines = {0};
 	struct jit_rec rec;
 	size_t at = 0;
-	int rc = jitdump_check_head(p, n, &at, e);
+	int rc;
 
 	*d = (struct jitdump){.p = p, .cut = UINT64_MAX};
+	rc = jitdump_read_head(d, n, &at, e);
 	indexed_init(&d->by_index, jitdump_key, d);
 	for (; rc == 0 && n - at >= sizeof(rec); at += rec.size) {
 		memcpy(&rec, p + at, sizeof(rec));

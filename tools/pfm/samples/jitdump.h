@@ -37,6 +37,7 @@ struct jitdump {
 	uint32_t ncodes, nplaces;
 	uint32_t codes_room, places_room;
 	struct indexed by_index; /* while it is parsed */
+	uint32_t machine;        /* EM_X86_64 of elf.h or another */
 	uint64_t cut;            /* time of the first place that was left out; UINT64_MAX: none */
 };
 

@@ -254,6 +254,7 @@ static int recording_sort_out(
 	case DATA_OBJECT:
 	case DATA_STRINGS:
 	case DATA_PLACES:
+	case DATA_CODE:
 		return stored_add(&r->stored, rec, e);
 	case DATA_END:
 		r->ended = true;

@@ -76,12 +76,28 @@ static int stored_add_places(struct stored *s, const struct data_places *from, s
 	return 0;
 }
 
+static int stored_add_code(struct stored *s, const struct data_code *from, struct err *e)
+{
+	void *p;
+
+	if (from->object >= s->nobjects)
+		return stored_refuse(e);
+	p = indexed_room(s->codes, s->ncodes, &s->codes_room, sizeof(*s->codes));
+	if (!p)
+		return stored_no_memory(e);
+	s->codes = p;
+	s->codes[s->ncodes++] = from;
+	return 0;
+}
+
 int stored_add(struct stored *s, const struct data_rec *rec, struct err *e)
 {
 	if (rec->type == DATA_STRINGS)
 		return stored_add_strings(s, data_body(rec), e);
 	if (rec->type == DATA_OBJECT)
 		return stored_add_object(s, data_body(rec), e);
+	if (rec->type == DATA_CODE)
+		return stored_add_code(s, data_body(rec), e);
 	return stored_add_places(s, data_body(rec), e);
 }
 
@@ -145,6 +161,7 @@ void stored_free(struct stored *s)
 	hash_free(&s->places);
 	free(s->all);
 	free(s->lists);
+	free(s->codes);
 	free(s->objects);
 	free(s->strings);
 }
@@ -164,6 +181,16 @@ const struct stored_place *stored_find(
 			(kernel || p->in->object == in))
 			return p;
 	}
+	return NULL;
+}
+
+const struct data_code *stored_code(
+	const struct stored *s, const struct object *object, uint64_t offset)
+{
+	for (uint32_t i = 0; i < s->ncodes; i++)
+		if (s->objects[s->codes[i]->object].object == object &&
+			offset - s->codes[i]->offset < s->codes[i]->size)
+			return s->codes[i];
 	return NULL;
 }
 

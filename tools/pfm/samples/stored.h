@@ -36,12 +36,15 @@ struct stored {
 	const struct data_places **lists;
 	uint32_t nlists;
 	uint32_t lists_room;
+	const struct data_code **codes;
+	uint32_t ncodes;
+	uint32_t codes_room;
 	struct stored_place *all;
 	struct hash places;
 };
 
-/* Adds a record of type DATA_STRINGS, DATA_OBJECT or DATA_PLACES. -ENOMEM, or -EINVAL: it refers to
- * what does not precede it. */
+/* Adds a record of type DATA_STRINGS, DATA_OBJECT, DATA_PLACES or DATA_CODE. -ENOMEM, or -EINVAL:
+ * it refers to what does not precede it. */
 int stored_add(struct stored *s, const struct data_rec *rec, struct err *e);
 /* Makes the places known, after the last record; @im gets the objects. Returns 0 or -ENOMEM. */
 int stored_index(struct stored *s, struct image *im);
@@ -51,6 +54,9 @@ void stored_free(struct stored *s);
  */
 const struct stored_place *stored_find(
 	const struct stored *s, const struct object *in, bool kernel, uint64_t offset);
+/* The instructions around @offset of @object. NULL: they are not stored. */
+const struct data_code *stored_code(
+	const struct stored *s, const struct object *object, uint64_t offset);
 /* NULL: string 0. */
 const char *stored_string(const struct stored *s, uint32_t number);
 
