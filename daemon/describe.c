@@ -27,7 +27,7 @@ static void describe_file(const struct row_table *table, const struct row *r, st
 	if (r->target)
 		text_printf(out, ",\"target\":\"%s\"", r->target);
 	text_printf(out, "%s%s%s%s}", r->exists ? ",\"optional\":true" : "",
-		r->lines ? ",\"lines\":true" : "", r->poll ? ",\"poll\":true" : "",
+		row_has(r, ROW_LINES) ? ",\"lines\":true" : "", r->poll ? ",\"poll\":true" : "",
 		r->memory ? ",\"mmap\":true" : "");
 }
 

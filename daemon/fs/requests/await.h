@@ -47,7 +47,7 @@ int await_start(const struct call *call, await_fn *fn, void *arg, struct err *e)
 /* The waits are over. Returns false if the answer was EINTR. */
 bool await_end(struct call *call);
 
-/* Calls read() or store() of the call's row, which has `waits`, on a fiber, and answers. */
+/* Calls read() or store() of the call's row, which has ROW_WAITS, on a fiber, and answers. */
 void await_read(struct call *call);
 void await_store(struct call *call, struct slice text);
 

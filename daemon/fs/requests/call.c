@@ -27,7 +27,7 @@ bool call_begin_open(
 	if (!call_begin(req, ino, call))
 		return false;
 	call->file = (struct file *)(uintptr_t)fi->fh;
-	if (!call->node.row->clone || !call->ctx->closed)
+	if (!row_has(call->node.row, ROW_CLONE) || !call->ctx->closed)
 		return true;
 	fuse_reply_err(req, ENODEV);
 	return false;

@@ -223,7 +223,7 @@ void caller_note_opener(const struct call *call, struct file *f)
 
 	f->uid = caller->uid;
 	f->gid = caller->gid;
-	if (call->node.row->capabilities)
+	if (row_has(call->node.row, ROW_CAPABILITIES))
 		f->capabilities = capabilities_of(caller->pid);
 }
 

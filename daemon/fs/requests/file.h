@@ -18,7 +18,7 @@ struct file {
 	/* The process that opened the file; the file may have been passed on since. */
 	uid_t uid;
 	gid_t gid;
-	/* Capabilities of the opener, if row.capabilities. */
+	/* Capabilities of the opener, with ROW_CAPABILITIES. */
 	struct capabilities capabilities;
 	uint64_t memlock;
 	/* O_RDONLY, O_WRONLY or O_RDWR. */

@@ -81,7 +81,7 @@ static void reader_dismiss(struct reader *r, int no)
 static void reader_dismiss_closed(struct reader *r)
 {
 	r->request.call.ctx->msgs_ended = true;
-	if (r->request.call.node.row->clone) {
+	if (row_has(r->request.call.node.row, ROW_CLONE)) {
 		reader_dismiss(r, ENODEV);
 		return;
 	}
@@ -102,7 +102,7 @@ static void reader_dismiss_nonblocking(struct fs_context *ctx)
  * there are none. */
 static bool reader_read_rest(struct call *call)
 {
-	return !call->node.row->clone && call_read_left(call);
+	return !row_has(call->node.row, ROW_CLONE) && call_read_left(call);
 }
 
 /* Gives the lines that a read of an open file has left to that file's next read, wherever it is in

@@ -488,7 +488,7 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 	}
 	if (!call_begin_open(req, ino, fi, &call))
 		return;
-	if (!call.node.row->clone) {
+	if (!row_has(call.node.row, ROW_CLONE)) {
 		fuse_reply_err(req, ENOTTY);
 		return;
 	}
@@ -508,9 +508,9 @@ void clone_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned nr, void *arg, struct 
 }
 
 const struct row rows_clone[] = {
-	{FILE_ROW(DIR_ROOT, "clone", 0666), .clone = true, .capabilities = true, .open = clone_open,
-		.release = clone_release, .size = clone_size, .room = message_room,
-		.reply = message_reply_clone, .poll = clone_poll, .parse = context_parse_ctl,
-		.commit = context_commit_ctl},
+	{FILE_ROW(DIR_ROOT, "clone", 0666), .flags = ROW_CLONE | ROW_CAPABILITIES,
+		.open = clone_open, .release = clone_release, .size = clone_size,
+		.room = message_room, .reply = message_reply_clone, .poll = clone_poll,
+		.parse = context_parse_ctl, .commit = context_commit_ctl},
 	ROW_END,
 };

@@ -41,7 +41,7 @@ const struct row rows_config[] = {
 	{CONFIG_ROW("ctxsw_budget")},
 	{CONFIG_ROW("energy_group")},
 	{CONFIG_ROW("audit")},
-	{FILE_ROW(DIR_CONFIG, "grants", 0644), .length = LINES_OF_MACHINE, .lines = true,
-		.waits = true, .show = grant_table_show, .store = grant_table_store},
+	{FILE_ROW(DIR_CONFIG, "grants", 0644), .flags = ROW_LINES | ROW_WAITS,
+		.length = LINES_OF_MACHINE, .show = grant_table_show, .store = grant_table_store},
 	ROW_END,
 };

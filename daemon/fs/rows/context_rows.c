@@ -118,7 +118,7 @@ const struct row rows_context[] = {
 	{DIR_ROW(DIR_CTXS, DIR_CTX, NULL, 0700)},
 	{DIR_ROW(DIR_CTX, DIR_CHILDREN, "children", 0700)},
 	{DIR_ROW(DIR_CHILDREN, DIR_CTX, NULL, 0700)},
-	{FILE_ROW(DIR_CTX, "ctl", 0600), .sentences = true, .capabilities = true,
+	{FILE_ROW(DIR_CTX, "ctl", 0600), .flags = ROW_SENTENCES | ROW_CAPABILITIES,
 		.show = context_rows_show_ctl, .parse = context_parse_ctl,
 		.commit = context_commit_ctl},
 	{FILE_ROW(DIR_CTX, "state", 0400), .query = context_query_info,

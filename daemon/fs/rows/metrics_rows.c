@@ -100,11 +100,12 @@ static size_t metrics_rows_size(const struct call *call)
 
 const struct row rows_metrics[] = {
 	{DIR_ROW(DIR_ROOT, DIR_METRICS, "metrics", 0555)},
-	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .size = metrics_rows_size, .fresh = true,
-		.waits = true, .read = metrics_rows_read_prom},
-	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .size = metrics_rows_size, .fresh = true,
-		.waits = true, .read = metrics_rows_read_lp},
-	{FILE_ROW(DIR_CTX, "metrics", 0600), .length = LINES_OF_MACHINE, .lines = true,
-		.waits = true, .read = metrics_rows_read_context, .store = metrics_rows_store},
+	{FILE_ROW(DIR_METRICS, "node.prom", 0444), .flags = ROW_FRESH | ROW_WAITS,
+		.size = metrics_rows_size, .read = metrics_rows_read_prom},
+	{FILE_ROW(DIR_METRICS, "node.lp", 0444), .flags = ROW_FRESH | ROW_WAITS,
+		.size = metrics_rows_size, .read = metrics_rows_read_lp},
+	{FILE_ROW(DIR_CTX, "metrics", 0600), .flags = ROW_LINES | ROW_WAITS,
+		.length = LINES_OF_MACHINE, .read = metrics_rows_read_context,
+		.store = metrics_rows_store},
 	ROW_END,
 };

@@ -126,15 +126,15 @@ static bool readings_metrics_energy_exists(const struct fs *fs)
 }
 
 #define READINGS_ROW(nm)                                                                           \
-	FILE_ROW(DIR_METRICS, nm, 0400), .length = LINES_OF_MACHINE, .fresh = true,                \
-					 .readers = fs_sys_group,                                  \
-					 .exists = readings_metrics_readings_exist, .waits = true, \
+	FILE_ROW(DIR_METRICS, nm, 0400), .flags = ROW_FRESH | ROW_WAITS,                           \
+					 .length = LINES_OF_MACHINE, .readers = fs_sys_group,      \
+					 .exists = readings_metrics_readings_exist,                \
 					 .read = readings_metrics_read
 
 #define ENERGY_ROW(nm)                                                                             \
-	FILE_ROW(DIR_METRICS, nm, 0400), .length = LINES_OF_MACHINE, .fresh = true,                \
-					 .readers = fs_energy_group,                               \
-					 .exists = readings_metrics_energy_exists, .waits = true,  \
+	FILE_ROW(DIR_METRICS, nm, 0400), .flags = ROW_FRESH | ROW_WAITS,                           \
+					 .length = LINES_OF_MACHINE, .readers = fs_energy_group,   \
+					 .exists = readings_metrics_energy_exists,                 \
 					 .read = readings_metrics_read
 
 const struct row rows_readings_metrics[] = {

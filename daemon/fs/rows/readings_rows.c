@@ -144,17 +144,17 @@ static int readings_rows_read_node(struct call *call, struct text *out, struct e
 }
 
 #define PM_ROW(nm)                                                                                 \
-	FILE_ROW(DIR_PM, nm, 0400), .fresh = true, .readers = fs_energy_group,                     \
-				    .exists = readings_rows_have_energy, .waits = true,            \
+	FILE_ROW(DIR_PM, nm, 0400), .flags = ROW_FRESH | ROW_WAITS, .readers = fs_energy_group,    \
+				    .exists = readings_rows_have_energy,                           \
 				    .read = readings_rows_read_node
 
 const struct row rows_readings[] = {
-	{FILE_ROW(DIR_PMU, "readings", 0400), .length = LINES_OF_MACHINE, .fresh = true,
-		.readers = fs_sys_group, .exists = readings_rows_exist, .waits = true,
+	{FILE_ROW(DIR_PMU, "readings", 0400), .flags = ROW_FRESH | ROW_WAITS,
+		.length = LINES_OF_MACHINE, .readers = fs_sys_group, .exists = readings_rows_exist,
 		.read = readings_rows_read},
-	{FILE_ROW(DIR_PMU, "energy", 0400), .length = LINES_OF_MACHINE, .fresh = true,
-		.readers = fs_energy_group, .exists = readings_rows_have_energy, .waits = true,
-		.read = readings_rows_read},
+	{FILE_ROW(DIR_PMU, "energy", 0400), .flags = ROW_FRESH | ROW_WAITS,
+		.length = LINES_OF_MACHINE, .readers = fs_energy_group,
+		.exists = readings_rows_have_energy, .read = readings_rows_read},
 	{DIR_ROW(DIR_ROOT, DIR_PM, "pm_counters", 0555), .exists = readings_rows_have_energy},
 	{PM_ROW("energy")},
 	{PM_ROW("power")},

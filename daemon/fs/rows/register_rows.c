@@ -28,7 +28,7 @@ static uint16_t register_number(const struct call *call)
 	const struct pmu *pmu = call->fs->be->pmu;
 	unsigned reg = call->node.reg;
 
-	if (call->node.row->virtual)
+	if (row_has(call->node.row, ROW_VIRTUAL))
 		return pmu->virtuals[reg].num;
 	return register_is_pmd(call) ? pmu->pmds[reg].num : pmu->pmcs[reg].num;
 }
@@ -124,7 +124,7 @@ const struct row rows_register[] = {
 	{FILE_ROW(DIR_SET, "overflows", 0400), .length = LINES_OF_REGISTERS,
 		.query = register_query_pmds, .print = command_print_overflows},
 	/* A line may list all PMDs twice. */
-	{FILE_ROW(DIR_SET, "regs", 0600), .length = LINES_OF_MACHINE, .lines = true,
+	{FILE_ROW(DIR_SET, "regs", 0600), .flags = ROW_LINES, .length = LINES_OF_MACHINE,
 		.query = register_query_all, .print = command_print_regs,
 		.parse = register_parse_all},
 	{DIR_ROW(DIR_SET, DIR_PMCS, "pmc", 0500)},
@@ -133,7 +133,7 @@ const struct row rows_register[] = {
 		.parse = register_parse_pmc},
 	{FILE_ROW(DIR_PMDS, NULL, 0600), .query = register_query, .print = register_print_pmd,
 		.parse = register_parse_pmd},
-	{FILE_ROW(DIR_PMDS, NULL, 0400), .virtual = true, .query = register_query,
+	{FILE_ROW(DIR_PMDS, NULL, 0400), .flags = ROW_VIRTUAL, .query = register_query,
 		.print = register_print_pmd},
 	ROW_END,
 };

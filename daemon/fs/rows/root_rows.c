@@ -212,7 +212,7 @@ const struct row rows_root[] = {
 	{DIR_ROW(DIR_NONE, DIR_ROOT, "/", 0755)},
 	{FILE_ROW(DIR_ROOT, "version", 0444), .show = root_show_version},
 	{FILE_ROW(DIR_ROOT, "last_error", 0444), .show = root_show_last_error},
-	{FILE_ROW(DIR_ROOT, "cpus", 0444), .length = LINES_OF_MACHINE, .waits = true,
+	{FILE_ROW(DIR_ROOT, "cpus", 0444), .flags = ROW_WAITS, .length = LINES_OF_MACHINE,
 		.read = root_read_cpus},
 	{FILE_ROW(DIR_ROOT, "stats", 0444), .length = LINES_OF_MACHINE, .show = root_show_stats},
 	ROW_END,

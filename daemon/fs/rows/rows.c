@@ -50,7 +50,7 @@ static void rows_print_parts(const struct row_table *table, const struct row *r,
 	if (r->in == DIR_NONE)
 		return;
 	rows_print_parts(table, rows_of_dir(table, r->in), out);
-	text_printf(out, "/%s", r->name ? r->name : r->virtual ? "V" : member[r->in]);
+	text_printf(out, "/%s", r->name ? r->name : row_has(r, ROW_VIRTUAL) ? "V" : member[r->in]);
 }
 
 void rows_print_path(const struct row_table *table, const struct row *r, struct text *out)

@@ -89,7 +89,7 @@ static int sim_store_advance(struct call *call, struct slice text, struct err *e
 
 const struct row rows_sim[] = {
 	{DIR_ROW(DIR_ROOT, DIR_SIM, "sim", 0500)},
-	{FILE_ROW(DIR_SIM, "advance", 0600), .waits = true, .read = sim_read,
+	{FILE_ROW(DIR_SIM, "advance", 0600), .flags = ROW_WAITS, .read = sim_read,
 		.store = sim_store_advance},
 	{FILE_ROW(DIR_SIM, "offline", 0600), .length = LINES_OF_MACHINE, .read = sim_read,
 		.store = sim_store},

@@ -69,9 +69,9 @@ static struct shared *smpl_buffer(const struct call *call, struct err *e)
 }
 
 const struct row rows_smpl[] = {
-	{FILE_ROW(DIR_ROOT, "formats", 0644), .length = LINES_OF_MACHINE, .waits = true,
+	{FILE_ROW(DIR_ROOT, "formats", 0644), .flags = ROW_WAITS, .length = LINES_OF_MACHINE,
 		.show = smpl_show_formats, .store = smpl_store_formats},
-	{FILE_ROW(DIR_CTX, "format", 0600), .memlock = true, .waits = true,
+	{FILE_ROW(DIR_CTX, "format", 0600), .flags = ROW_MEMLOCK | ROW_WAITS,
 		.show = smpl_show_format, .store = smpl_store_format},
 	{FILE_ROW(DIR_CTX, "buffer", 0400), .memory = smpl_buffer, .size = memory_size},
 	ROW_END,

@@ -215,7 +215,7 @@ static int total_read(struct call *call, struct text *out, struct err *e)
 
 const struct row rows_total[] = {
 	/* Event sets come and go, and its size with them. */
-	{FILE_ROW(DIR_CTX, "total", 0400), .length = LINES_OF_REGISTERS, .fresh = true,
-		.waits = true, .read = total_read},
+	{FILE_ROW(DIR_CTX, "total", 0400), .flags = ROW_FRESH | ROW_WAITS,
+		.length = LINES_OF_REGISTERS, .read = total_read},
 	ROW_END,
 };

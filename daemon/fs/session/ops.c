@@ -102,7 +102,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	struct stat st;
 
 	/* An open memory file keeps its attributes. */
-	if (f && (f->node.row->memory || f->node.row->clone))
+	if (f && (f->node.row->memory || row_has(f->node.row, ROW_CLONE)))
 		call = (struct call){.fs = fs, .node = f->node, .ctx = f->ctx, .file = f};
 	else if (!call_begin(req, ino, &call))
 		return;
@@ -196,7 +196,7 @@ static void ops_note_opener(const struct call *call, struct file *f, int flags)
 {
 	caller_note_opener(call, f);
 	f->access = flags & O_ACCMODE;
-	if (call->node.row->memlock && f->access != O_RDONLY)
+	if (row_has(call->node.row, ROW_MEMLOCK) && f->access != O_RDONLY)
 		f->memlock = caller_memlock(call);
 }
 
@@ -212,7 +212,7 @@ static void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		ops_refuse(&call, EACCES, "this file is read-only, for root too");
 		return;
 	}
-	if (call.node.row->clone && call.ctx) {
+	if (row_has(call.node.row, ROW_CLONE) && call.ctx) {
 		ops_refuse(&call, ESTALE,
 			"this clone is a context already, through another open file: open clone by "
 			"its name");
@@ -265,7 +265,7 @@ static void ops_read_text(struct call *call)
 			file_read_submit(call, &cmd, &command_read);
 		return;
 	}
-	if (row->waits && row->read) {
+	if (row_has(row, ROW_WAITS) && row->read) {
 		await_read(call);
 		return;
 	}
@@ -282,7 +282,7 @@ static void ops_read_text(struct call *call)
  */
 static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, size_t off)
 {
-	if (f->node.row->clone)
+	if (row_has(f->node.row, ROW_CLONE))
 		clone_read_page(req, f, size, off);
 	else
 		fuse_reply_err(req, EINVAL);
@@ -292,7 +292,7 @@ static void ops_read_page(fuse_req_t req, const struct file *f, size_t size, siz
  * with no answer, if the read begins a new text. */
 static bool ops_read_known(struct call *call)
 {
-	if ((call->off || call->node.row->sentences) && call_read_left(call))
+	if ((call->off || row_has(call->node.row, ROW_SENTENCES)) && call_read_left(call))
 		return true;
 	return call->off && call_read_snapshot(call);
 }
@@ -318,7 +318,7 @@ static void ops_read(
 		return;
 	call.size = size;
 	call.off = (size_t)off;
-	if (call.node.row->clone && !f->ioctls)
+	if (row_has(call.node.row, ROW_CLONE) && !f->ioctls)
 		clone_read_text(&call);
 	else if (call.node.row->reply)
 		messages_read(&call, fi->flags & O_NONBLOCK);
@@ -403,16 +403,16 @@ static void ops_store(struct call *call, struct slice text)
 		rc = err_set(&e, E2BIG,
 			"%zu bytes in one write: write at most config/arg_size_max, %" PRIu64,
 			call->size, call->fs->config.arg_size_max);
-	else if (!slice_text(&text, row->lines))
+	else if (!slice_text(&text, row_has(row, ROW_LINES)))
 		rc = ops_refuse_text(text, &e);
 	else if (!row->store)
 		rc = row->parse(call, text, &cmd, &e);
-	else if (!row->waits)
+	else if (!row_has(row, ROW_WAITS))
 		rc = row->store(call, text, &e);
 	if (rc < 0) {
 		command_free(&cmd);
 		call_write_done(call, rc, &e);
-	} else if (row->store && row->waits) {
+	} else if (row->store && row_has(row, ROW_WAITS)) {
 		await_store(call, text);
 	} else if (row->store) {
 		call_write_done(call, 0, NULL);
@@ -652,7 +652,7 @@ static void ops_poll(
 
 	fs->requests++;
 	if (node_call(fs, req, ino, &call) < 0 ||
-		(f->ctx && f->ctx->closed && f->node.row->clone)) {
+		(f->ctx && f->ctx->closed && row_has(f->node.row, ROW_CLONE))) {
 		if (ph)
 			fuse_pollhandle_destroy(ph);
 		fuse_reply_poll(req,

@@ -54,7 +54,7 @@ static int node_attach(struct call *c)
 		return 0;
 	o = object_find(&c->fs->objects, c->node.serial);
 	if (!o)
-		return c->node.row->clone ? 0 : -ENODEV; /* a clone is not open yet */
+		return row_has(c->node.row, ROW_CLONE) ? 0 : -ENODEV; /* a clone is not open yet */
 	c->ctx = o->ctx;
 	c->set = o->set;
 	return 0;
@@ -130,10 +130,10 @@ static off_t node_size(const struct call *call)
 void node_attr(const struct call *call, struct stat *st)
 {
 	const struct row *row = call->node.row;
-	const struct fs_context *ctx = row->clone ? NULL : call->ctx;
+	const struct fs_context *ctx = row_has(row, ROW_CLONE) ? NULL : call->ctx;
 	struct timespec t = ctx ? ctx->id.born : call->fs->born;
 
-	if (row->fresh)
+	if (row_has(row, ROW_FRESH))
 		clock_gettime(CLOCK_REALTIME, &t);
 
 	*st = (struct stat){
@@ -159,11 +159,12 @@ double node_timeout(const struct call *call)
 {
 	enum dir in = call->node.row->in;
 
-	if (call->node.row->fresh)
+	if (row_has(call->node.row, ROW_FRESH))
 		return 0.0;
 	if (call->node.row->memory)
 		return 0.0; /* another piece of memory is another file */
-	if (in == DIR_CTXS || in == DIR_CHILDREN || in == DIR_SYS_FORMATS || call->node.row->clone)
+	if (in == DIR_CTXS || in == DIR_CHILDREN || in == DIR_SYS_FORMATS ||
+		row_has(call->node.row, ROW_CLONE))
 		return 0.0;
 	return in == DIR_SETS && call->set > 0 ? 0.0 : 60.0;
 }
@@ -188,7 +189,7 @@ static const struct row *node_member_row(const struct call *dir, enum dir d, boo
 	const struct row_table *t = &dir->fs->rows;
 
 	for (const struct row *r = t->row; r < t->row + t->n; r++)
-		if (r->in == d && !r->name && r->virtual == virtual)
+		if (r->in == d && !r->name && row_has(r, ROW_VIRTUAL) == virtual)
 			return r;
 	return NULL;
 }
@@ -379,7 +380,7 @@ static bool node_next_pmd(const struct call *dir, uint64_t *cookie, struct node 
 		n->row = node_member_row(dir, DIR_PMDS, true);
 	}
 	snprintf(name, 256, "%u",
-		n->row->virtual ? pmu->virtuals[n->reg].num : pmu->pmds[n->reg].num);
+		row_has(n->row, ROW_VIRTUAL) ? pmu->virtuals[n->reg].num : pmu->pmds[n->reg].num);
 	return true;
 }
 
@@ -467,7 +468,7 @@ int node_lookup(const struct call *dir, const char *name, struct call *child)
 		if (r->in == d && r->name && strcmp(r->name, name) == 0 &&
 			node_is_visible(dir->fs, r)) {
 			child->node = node_child(dir, r);
-			if (r->clone)
+			if (row_has(r, ROW_CLONE))
 				child->node.serial = object_serial(&dir->fs->objects);
 			return node_attach_child(child);
 		}

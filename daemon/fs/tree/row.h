@@ -49,6 +49,27 @@ enum dir {
 	DIR_KINDS, /* the number of kinds */
 };
 
+enum row_flag {
+	/* One write may have several lines. */
+	ROW_LINES = 1 << 0,
+	/* In DIR_PMDS: the row is for the virtual members. */
+	ROW_VIRTUAL = 1 << 1,
+	/* After a write has failed, a read at offset 0 returns the sentence, too. Otherwise it
+	 * returns the text, for programs that read values. */
+	ROW_SENTENCES = 1 << 2,
+	/* The text is made when it is read, so the file's times are the current time. */
+	ROW_FRESH = 1 << 3,
+	/* Each open makes a context, which is removed with the open file; see clone_rows.c. */
+	ROW_CLONE = 1 << 4,
+	/* An open notes the opener's capabilities in struct file. */
+	ROW_CAPABILITIES = 1 << 5,
+	/* An open for writing notes the opener's RLIMIT_MEMLOCK in struct file. */
+	ROW_MEMLOCK = 1 << 6,
+	/* read() and store() run on fibers, and may wait by the functions of await.h. The text to
+	 * store is valid until the first wait. */
+	ROW_WAITS = 1 << 7,
+};
+
 struct row {
 	/* The directory that contains the file. */
 	enum dir in;
@@ -60,28 +81,14 @@ struct row {
 	enum dir is;
 	/* The target of a symbolic link. */
 	const char *target;
-
-	/* One write may have several lines. */
-	bool lines;
+	/* enum row_flag */
+	unsigned flags;
 	/* What the length of the file's text, beyond a page, grows with. */
 	enum row_lines { LINES_FEW, LINES_OF_REGISTERS, LINES_OF_MACHINE } length;
-	/* In DIR_PMDS: the row is for the virtual members. */
-	bool virtual;
-	/* After a write has failed, a read at offset 0 returns the sentence, too. Otherwise it
-	 * returns the text, for programs that read values. */
-	bool sentences;
-	/* The text is made when it is read, so the file's times are the current time. */
-	bool fresh;
 	/* The group of the configuration that may also read the file; NULL if there is none. */
 	const struct group_rule *(*readers)(const struct fs *fs);
 	/* NULL: the file always exists. */
 	bool (*exists)(const struct fs *fs);
-	/* Each open makes a context, which is removed with the open file; see clone_rows.c. */
-	bool clone;
-	/* An open notes the opener's capabilities in struct file. */
-	bool capabilities;
-	/* An open for writing notes the opener's RLIMIT_MEMLOCK in struct file. */
-	bool memlock;
 
 	/* Read by the session thread; cannot fail. */
 	void (*show)(const struct call *call, struct text *out);
@@ -89,9 +96,6 @@ struct row {
 	 * -errno with a sentence. */
 	int (*read)(struct call *call, struct text *out, struct err *e);
 	int (*store)(struct call *call, struct slice text, struct err *e);
-	/* read() and store() run on fibers, and may wait by the functions of await.h. The text to
-	 * store is valid until the first wait. */
-	bool waits;
 
 	/* Read by the context's owner: makes the command, and prints the answer. */
 	int (*query)(const struct call *call, struct command *cmd, struct err *e);
@@ -123,10 +127,15 @@ struct row {
 	void (*release)(struct file *f);
 };
 
+static inline bool row_has(const struct row *row, enum row_flag flag)
+{
+	return row->flags & flag;
+}
+
 /* The file has messages alone, and so an end when its context is gone. */
 static inline bool row_is_messages(const struct row *row)
 {
-	return row->reply && !row->clone;
+	return row->reply && !row_has(row, ROW_CLONE);
 }
 
 /* The most rows that fit in an inode number. */
