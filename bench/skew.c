@@ -26,7 +26,7 @@ struct ages {
 	uint64_t cpu_ns;
 };
 
-static struct context ctx = {.state = CTX_RUNNING, .kernel_ip = true};
+static struct context ctx = {.state = CTX_RUNNING, .samples.kernel_ip = true};
 static const pfm_buffer_fmt_t fmt;
 static pid_t burner;
 

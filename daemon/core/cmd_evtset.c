@@ -276,8 +276,8 @@ static void evtset_copy(struct evtset *to, const struct evtset *from, const stru
 
 int sets_copy(struct context *to, const struct context *from, struct err *e)
 {
-	to->kernel_pmcs = from->kernel_pmcs;
-	to->notifies = from->notifies;
+	to->past.kernel_pmcs = from->past.kernel_pmcs;
+	to->past.notify = from->past.notify;
 	for (unsigned i = 0; i < from->nsets; i++) {
 		unsigned id = from->sets[i]->id;
 		struct evtset *set = ctx_set(to, id);

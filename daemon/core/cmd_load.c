@@ -9,7 +9,7 @@ static int load_check_cpu(const struct context *ctx, const struct command *cmd, 
 {
 	if (rights_check(&cmd->rights, true, e) < 0)
 		return -e->no;
-	if (ctx->ever_loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
+	if (ctx->past.loaded && !(ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
 			"this context was on a thread before (load tid=) and cannot be loaded on a "
 			"CPU: make another");
@@ -42,7 +42,7 @@ static int load_check_thread(const struct context *ctx, const struct command *cm
 {
 	if (rights_check(&cmd->rights, false, e) < 0)
 		return -e->no;
-	if (ctx->ever_loaded && (ctx->flags & CTX_SYSTEM_WIDE))
+	if (ctx->past.loaded && (ctx->flags & CTX_SYSTEM_WIDE))
 		return err_set(e, EINVAL,
 			"this context was on a CPU before (load cpu=) and cannot be loaded on a "
 			"thread: make another");
@@ -91,9 +91,9 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	messages_reset(&ctx->messages);
 	thread_table_free(&ctx->threads);
 	ctx->gap = (struct ctx_gap){0};
-	ctx->earlier_ip = 0;
+	ctx->samples.earlier_ip = 0;
 	ctx->limits = cmd->limits;
-	ctx->kernel_ip = cmd->rights.kernel;
+	ctx->samples.kernel_ip = cmd->rights.kernel;
 	ctx->ovfl.mask_due = 0;
 	ctx->ovfl.masked = 0;
 	ctx->ovfl.notify = false;
@@ -102,7 +102,7 @@ static void load_done(struct context *ctx, const struct command *cmd)
 	ctx_set_state(ctx, CTX_LOADED);
 	if (!ctx->target.tid)
 		ctx->flags |= CTX_SYSTEM_WIDE;
-	ctx->ever_loaded = true;
+	ctx->past.loaded = true;
 }
 
 static void load_list_set(const struct pmu *pmu, const struct evtset *set, struct loaded_pmcs *out)

@@ -28,7 +28,7 @@ static bool poll_may_find_overflows(struct core_run *run)
 {
 	const struct context *ctx = run->ctx;
 
-	if (ctx->interrupts)
+	if (ctx->samples.interrupts)
 		return poll_is_overdue(run);
 	return ctx->ovfl.wrapped || !status_suffices(ctx, run->now) || !status_clear(run);
 }

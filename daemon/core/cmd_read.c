@@ -77,7 +77,7 @@ static void read_times(const struct core_run *run, struct cmd_vector *v)
 	if (set)
 		v->times = (struct ctx_times){
 			.active = set->active_ns + evtset_running_ns(ctx, set, run->now),
-			.began = ctx->began,
+			.began = ctx->clock.began,
 			.until = ctx_until(ctx, run->clock),
 		};
 }

@@ -35,17 +35,17 @@ int start_counters(struct core_run *run, const struct limits *limits, struct err
 
 	run->undo.kind = UNDO_START;
 	run->undo.sets.state = ctx->state;
-	run->undo.sets.throttled = ctx->throttled;
-	run->undo.sets.began = ctx->began;
+	run->undo.sets.throttled = ctx->ovfl.throttled;
+	run->undo.sets.began = ctx->clock.began;
 	ctx->limits = *limits;
 	image_of(ctx->pmu, ctx->active->pmc, true, &to);
 	rc = transition(run, &to, true, e);
 	if (rc < 0)
 		return start_failed(run, rc);
-	ctx->since = run->now;
+	ctx->clock.since = run->now;
 	ctx->gap.open = false;
 	if (ctx->state == CTX_LOADED)
-		ctx->began = run->clock;
+		ctx->clock.began = run->clock;
 	ctx_set_state(ctx, CTX_RUNNING);
 	return rc;
 }
@@ -53,8 +53,8 @@ int start_counters(struct core_run *run, const struct limits *limits, struct err
 int start_last_failed(struct core_run *run, struct err *e)
 {
 	ctx_set_state(run->ctx, run->undo.sets.state);
-	run->ctx->throttled = run->undo.sets.throttled;
-	run->ctx->began = run->undo.sets.began;
+	run->ctx->ovfl.throttled = run->undo.sets.throttled;
+	run->ctx->clock.began = run->undo.sets.began;
 	return start_failed(run, transition_last_failed(run, e));
 }
 

@@ -166,9 +166,9 @@ static int write_pmc(struct core_run *run, const struct command *cmd, const stru
 	}
 	set->pmc[row] = value;
 	if (value & pmc->kernel)
-		run->ctx->kernel_pmcs = true;
+		run->ctx->past.kernel_pmcs = true;
 	/* For versions of the interface where a PMC configures its PMDs. */
-	run->ctx->notifies |= (r->confer & PMD_NOTICE) && (r->conf.flags & PMD_NOTIFY);
+	run->ctx->past.notify |= (r->confer & PMD_NOTICE) && (r->conf.flags & PMD_NOTIFY);
 	for (unsigned d = 0; r->confer && d < pmu->npmds; d++)
 		if (pmu->pmds[d].pmc == row)
 			conf_store(pmu, &r->conf, r->confer, &set->pmd[d]);
@@ -248,7 +248,7 @@ static int write_pmd(struct core_run *run, struct command *cmd, const struct cmd
 	loss_end(ctx, &set->pmd[row]);
 	conf_write(ctx->pmu, r, run->begun, row, &set->pmd[row]);
 	conf_default_resets(ctx, &set->pmd[row]);
-	ctx->notifies |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
+	ctx->past.notify |= (set->pmd[row].flags & PMD_NOTIFY) != 0;
 	note_period(&ctx->pmu->pmds[row], &set->pmd[row], &cmd->note);
 	virtuals_note(set);
 	if (!r->keep_reset || ctx->state != CTX_MASKED)

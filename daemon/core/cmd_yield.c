@@ -28,13 +28,13 @@ int cmd_yield(struct core_run *run)
 static int yield_start_again(struct core_run *run, struct err *e)
 {
 	struct context *ctx = run->ctx;
-	uint64_t began = ctx->began;
+	uint64_t began = ctx->clock.began;
 	struct err ignored = {0};
 	int rc;
 
 	evtset_save(ctx->active, ctx->active, &run->undo.sets);
 	rc = start_counters(run, &ctx->limits, e);
-	ctx->began = run->undo.sets.began = began;
+	ctx->clock.began = run->undo.sets.began = began;
 	run->undo.kind = UNDO_RESUME;
 	if (rc < 0)
 		registers_release(run, CTX_LOADED, &ignored);

@@ -65,10 +65,10 @@ void ctx_set_state(struct context *ctx, enum ctx_state state)
 {
 	bool throttled = state == CTX_MASKED && (ctx->ovfl.mask_due & MASK_THROTTLE);
 
-	if (ctx->state != state || ctx->throttled != throttled)
+	if (ctx->state != state || ctx->ovfl.throttled != throttled)
 		ctx->count.changes++;
 	ctx->state = state;
-	ctx->throttled = throttled;
+	ctx->ovfl.throttled = throttled;
 }
 
 static bool context_is_started(const struct context *ctx)
@@ -78,18 +78,18 @@ static bool context_is_started(const struct context *ctx)
 
 uint64_t ctx_until(const struct context *ctx, uint64_t now)
 {
-	return context_is_started(ctx) ? now : ctx->ended;
+	return context_is_started(ctx) ? now : ctx->clock.ended;
 }
 
 uint64_t ctx_elapsed(const struct context *ctx, uint64_t now)
 {
-	return ctx_until(ctx, now) - ctx->began;
+	return ctx_until(ctx, now) - ctx->clock.began;
 }
 
 void ctx_stopped(struct context *ctx, enum ctx_state state, uint64_t now)
 {
 	if (context_is_started(ctx))
-		ctx->ended = now;
+		ctx->clock.ended = now;
 	ctx_set_state(ctx, state);
 }
 
@@ -138,7 +138,7 @@ int rights_check_kernel(const struct context *ctx, const struct rights *r, struc
 {
 	int rc = 0;
 
-	if (r->kernel || !ctx->kernel_pmcs)
+	if (r->kernel || !ctx->past.kernel_pmcs)
 		return 0;
 	for (unsigned i = 0; rc == 0 && i < ctx->nsets; i++)
 		rc = context_check_set(ctx->pmu, ctx->sets[i], e);

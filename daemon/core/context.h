@@ -70,6 +70,7 @@ struct ctx_overflow {
 	unsigned mask_due;    /* why the context is to be masked (enum mask_reason); 0: it is not */
 	pmu_rows masked; /* PMDs, by row, whose events since the interrupt are left out; valid with
 			    @mask_due */
+	bool throttled;  /* too many overflows have masked the context */
 	bool notify;     /* a notification is due */
 	bool block;      /* the thread is to stay stopped until restart */
 	pfm_smpl_where_t where; /* what was running when the overflows to be notified were found */
@@ -102,30 +103,50 @@ struct ctx_gap {
 	bool open;
 };
 
+/* What has happened to the context, and is not undone. */
+struct ctx_past {
+	bool loaded;      /* flags and format cannot change any more */
+	bool kernel_pmcs; /* a PMC was given kernel-level bits, and may still have them */
+	bool notify;      /* a PMD was configured with PMD_NOTIFY */
+};
+
+struct ctx_clock {
+	uint64_t since; /* while running: the active set's time is accounted up to here (ns) */
+	uint64_t began; /* the last start of stopped counters (ns) */
+	uint64_t ended; /* the stop after it (ns); not valid while running or masked */
+};
+
+/* Where samples come from. */
+struct ctx_samples {
+	/* core_interrupt() finds overflows; reading the counters does not. */
+	bool interrupts;
+	pfm_smpl_source_t source; /* what the buffer's header says about their origin */
+	bool kernel_ip;  /* had the right to kernel level at load: they have kernel addresses */
+	uint64_t tstamp; /* time stamp of the last ones (ns) */
+	/* The address of the newest polled sample of the thread; 0: none since the load or the last
+	 * exec. */
+	uint64_t earlier_ip;
+};
+
 struct context {
 	/* The PMU of the CPUs it is loaded on, or @all_pmu while unloaded. Both have the same
 	 * rows. */
 	const struct pmu *pmu;
 	const struct pmu *all_pmu; /* has the registers of all CPU types */
 	enum ctx_state state;
-	bool throttled; /* masked because of too many overflows */
 	unsigned nlost; /* PMDs of all sets whose counts are lost */
 	struct ctx_gap gap;
-	unsigned flags;   /* enum ctx_flag */
-	bool ever_loaded; /* flags and format cannot change after the first load */
+	unsigned flags; /* enum ctx_flag */
 	struct ctx_target target;
 	/* Another context has its CPU: it is loaded, but has no registers until CMD_RESUME. */
 	bool yielded;
 	struct limits limits; /* as of the last load, start or restart */
-	/* A PMC has been given kernel-level bits, and may still have them. */
-	bool kernel_pmcs;
+	struct ctx_past past;
 
 	struct evtset **sets; /* by rising id; set 0 always exists (3.7.5) */
 	unsigned nsets, room;
 	struct evtset *active;
-	uint64_t since; /* while running: the active set's time is accounted up to here (ns) */
-	uint64_t began; /* the last start of stopped counters (ns) */
-	uint64_t ended; /* the stop after it (ns); not valid while running or masked */
+	struct ctx_clock clock;
 
 	struct ctx_needs needs;
 	struct pmu_reservation own;
@@ -137,15 +158,7 @@ struct context {
 	struct ctx_live live;
 
 	struct sampling smpl;
-	/* core_interrupt() finds overflows; reading the counters does not. */
-	bool interrupts;
-	pfm_smpl_source_t source; /* what the buffer's header says about the origin of samples */
-	bool notifies;            /* a PMD has been configured with PMD_NOTIFY */
-	bool kernel_ip;  /* had the right to kernel level at load: samples have kernel addresses */
-	uint64_t tstamp; /* time stamp of the last samples (ns) */
-	/* The address of the newest polled sample of the thread; 0: none since the load or the last
-	 * exec. */
-	uint64_t earlier_ip;
+	struct ctx_samples samples;
 
 	struct ctx_count count;
 	/* The counts of each thread when the context was unloaded; empty while it is loaded. */
@@ -177,7 +190,7 @@ uint64_t ctx_until(const struct context *ctx, uint64_t now);
 /* True if overflows are attributed to a thread and an instruction, for samples or messages. */
 static inline bool ctx_attributes(const struct context *ctx)
 {
-	return ctx->smpl.fmt || ctx->notifies;
+	return ctx->smpl.fmt || ctx->past.notify;
 }
 
 /* True if its samples are to have call chains. */

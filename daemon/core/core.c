@@ -6,7 +6,7 @@
 
 static int core_check_flags(const struct context *ctx, unsigned flags, struct err *e)
 {
-	if (ctx->ever_loaded)
+	if (ctx->past.loaded)
 		return err_set(
 			e, EBUSY, "flags cannot change after the first load: make another context");
 	if ((flags & CTX_BACKGROUND) && (flags & (CTX_NOTIFY_BLOCK | CTX_RAW | CTX_GAPS)))
@@ -24,7 +24,7 @@ static int core_check_format(const struct context *ctx, const struct sampling *s
 	if (ctx->smpl.in_clone && !smpl->in_clone)
 		return err_set(
 			e, EBUSY, "PFM_IOC_SETUP has chosen the format of this clone: use that");
-	if (ctx->ever_loaded)
+	if (ctx->past.loaded)
 		return err_set(e, EBUSY,
 			"the format cannot change after the first load: make another context");
 	if (smpl->fmt && (smpl->fmt->fmt_flags & PFM_FMTFL_NOSET) && ctx->nsets > 1)
@@ -64,7 +64,7 @@ static int core_info(const struct context *ctx, struct ctx_info *out)
 {
 	*out = (struct ctx_info){
 		.state = ctx->state,
-		.throttled = ctx->throttled,
+		.throttled = ctx->ovfl.throttled,
 		.lost = ctx->nlost > 0,
 		.yielded = ctx->yielded,
 		.gaps = ctx->gap.count,

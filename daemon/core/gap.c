@@ -24,7 +24,7 @@ void gap_open(struct context *ctx, pmu_rows rows)
 	ctx->gap.open = true;
 	for_each_row (d, rows)
 		ctx->active->pmd[d].gaps.n++;
-	ctx->source.gaps++;
+	ctx->samples.source.gaps++;
 	source_tell(ctx);
 	if (!ctx->gap.count++)
 		gap_tell_first(ctx, rows);
@@ -47,6 +47,6 @@ void ctx_gap_add(struct context *ctx, uint64_t ns)
 void gap_end_yield(struct context *ctx, uint64_t now)
 {
 	if (ctx->state == CTX_RUNNING)
-		ctx_gap_add(ctx, now - ctx->since);
-	ctx->since = now;
+		ctx_gap_add(ctx, now - ctx->clock.since);
+	ctx->clock.since = now;
 }

@@ -88,11 +88,11 @@ static void interrupt_dropped(struct context *ctx, uint64_t n)
 		if (interrupt_is_all(ctx, d))
 			ctx->active->pmd[d].dropped = true;
 	/* One message: more would leave no room for others. */
-	if (!ctx->source.dropped) {
+	if (!ctx->samples.source.dropped) {
 		message_send(ctx, PFM_MSG_SMPL_DROPPED, 0, &nowhere);
 		ctx->count.notified++;
 	}
-	ctx->source.dropped += n;
+	ctx->samples.source.dropped += n;
 	source_tell(ctx);
 }
 
@@ -114,7 +114,7 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 	}
 	if (!ctx_counts_now(ctx) || ctx->ovfl.mask_due || ctx->active->due)
 		return;
-	if (!ctx->interrupts && in->kind != INTERRUPT_DROPPED)
+	if (!ctx->samples.interrupts && in->kind != INTERRUPT_DROPPED)
 		return;
 	run->ctx = ctx;
 	run->now = in->now;
@@ -128,7 +128,7 @@ void core_interrupt(struct core_run *run, struct context *ctx, const struct inte
 		interrupt_dropped(ctx, in->dropped);
 		break;
 	case INTERRUPT_THROTTLED:
-		ctx->source.throttled++;
+		ctx->samples.source.throttled++;
 		source_tell(ctx);
 		interrupt_lose(ctx, in, LOST_THROTTLED);
 		break;

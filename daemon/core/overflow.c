@@ -65,7 +65,7 @@ static pmu_rows overflow_rows(const struct core_run *run)
 {
 	const struct context *ctx = run->ctx;
 
-	return ctx->interrupts && ctx->res->hw.running ? run->interrupted : PMU_ALL_ROWS;
+	return ctx->samples.interrupts && ctx->res->hw.running ? run->interrupted : PMU_ALL_ROWS;
 }
 
 void account_overflows(struct core_run *run)

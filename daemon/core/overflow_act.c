@@ -8,7 +8,7 @@ void overflow_act_saved(struct context *ctx)
 	if (ctx->ovfl.mask_due)
 		ctx_set_state(ctx, CTX_MASKED);
 	notify_pending(ctx);
-	if (ctx->state == CTX_RUNNING && (ctx->active->due || time_is_over(ctx, ctx->since)))
+	if (ctx->state == CTX_RUNNING && (ctx->active->due || time_is_over(ctx, ctx->clock.since)))
 		switch_activate(ctx, ctx->active->next);
 }
 

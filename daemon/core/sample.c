@@ -57,7 +57,7 @@ static bool sample_record(struct core_run *run, unsigned d, uint32_t overflows, 
 	sample_gather(ctx, d, &run->virt, arg);
 	if (!run->interrupted)
 		where.cpu = (uint16_t)ctx->target.cpu;
-	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->tstamp, &where) == 0;
+	return ctx->smpl.fmt->fmt_handler(ctx->smpl.buf, arg, ctx->samples.tstamp, &where) == 0;
 }
 
 /*
@@ -119,7 +119,8 @@ pmu_rows sample_overflows(struct core_run *run, pmu_rows rows, pmu_rows *trigger
 	uint32_t n[PMU_MAX_PMDS];
 	pmu_rows resets = 0, others = 0;
 
-	ctx->tstamp = run->clock > ctx->tstamp ? run->clock : ctx->tstamp + 1;
+	ctx->samples.tstamp =
+		run->clock > ctx->samples.tstamp ? run->clock : ctx->samples.tstamp + 1;
 	for_each_row (d, rows)
 		n[d] = sample_count(ctx, d, triggers, run->now, &after[d]);
 	for_each_row (d, rows)

@@ -6,16 +6,16 @@ void ctx_set_where(struct context *ctx, pfm_smpl_where_t *where)
 {
 	if (where->known && where->tid == (uint32_t)ctx->target.tid) {
 		if (where->ip)
-			ctx->earlier_ip = where->ip;
+			ctx->samples.earlier_ip = where->ip;
 		return;
 	}
 	*where = (pfm_smpl_where_t){
-		.ip = ctx->earlier_ip,
+		.ip = ctx->samples.earlier_ip,
 		.pid = (uint32_t)ctx->target.pid,
 		.tid = (uint32_t)ctx->target.tid,
 		.cpu = (uint16_t)ctx->target.cpu,
 		.known = 1,
-		.precise = ctx->earlier_ip ? PFM_SMPL_EARLIER : PFM_SMPL_POLL,
+		.precise = ctx->samples.earlier_ip ? PFM_SMPL_EARLIER : PFM_SMPL_POLL,
 	};
 }
 

@@ -85,7 +85,7 @@ int switchover(struct core_run *run, struct program *pg, pmu_rows known,
 	ctx->res->hw.global = 0;
 	if (plan_failed(plan))
 		return switchover_give_up(ctx, &plan->err, e);
-	ctx->since = run->now;
+	ctx->clock.since = run->now;
 	program_commit(run, pg);
 	run->undo.kind = UNDO_SWITCH;
 	return plan->n ? CORE_LAST : 0;

@@ -5,24 +5,24 @@
 void time_account(struct context *ctx, uint64_t now)
 {
 	struct evtset *set = ctx->active;
-	uint64_t ns = now - ctx->since;
+	uint64_t ns = now - ctx->clock.since;
 
 	set->active_ns += ns;
 	set->remaining_ns -= ns < set->remaining_ns ? ns : set->remaining_ns;
-	ctx->since = now;
+	ctx->clock.since = now;
 }
 
 /* Time passes for the active set while it counts. */
 uint64_t evtset_running_ns(const struct context *ctx, const struct evtset *set, uint64_t now)
 {
-	return set == ctx->active && ctx_time_passes(ctx) ? now - ctx->since : 0;
+	return set == ctx->active && ctx_time_passes(ctx) ? now - ctx->clock.since : 0;
 }
 
 bool time_is_over(const struct context *ctx, uint64_t now)
 {
 	const struct evtset *set = ctx->active;
 
-	return (set->flags & SET_TIME_SWITCH) && now - ctx->since >= set->remaining_ns;
+	return (set->flags & SET_TIME_SWITCH) && now - ctx->clock.since >= set->remaining_ns;
 }
 
 /* A value of 2^64 - n overflows after n events, no sooner than at the highest rate. */
@@ -80,11 +80,11 @@ static struct wake time_wake(const struct context *ctx)
 	const struct evtset *set = ctx->active;
 	uint64_t read, over;
 
-	if ((ctx->ovfl.wrapped && !ctx->interrupts) || ctx->ovfl.mask_due || ctx->ovfl.notify ||
-		set->due)
+	if ((ctx->ovfl.wrapped && !ctx->samples.interrupts) || ctx->ovfl.mask_due ||
+		ctx->ovfl.notify || set->due)
 		return (struct wake){.at = 1};
-	read = ctx->interrupts ? 0 : time_next_read(ctx);
-	over = set->flags & SET_TIME_SWITCH ? ctx->since + set->remaining_ns : 0;
+	read = ctx->samples.interrupts ? 0 : time_next_read(ctx);
+	over = set->flags & SET_TIME_SWITCH ? ctx->clock.since + set->remaining_ns : 0;
 	if (over && (!read || over <= read))
 		return (struct wake){.at = over, .switches = true};
 	return (struct wake){.at = read};

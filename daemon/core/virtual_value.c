@@ -80,7 +80,7 @@ int virtual_read(const struct core_run *run, unsigned row, uint64_t *value, stru
 			"pmd%u is a register of the CPU that a context is loaded on, and this "
 			"context is %s: load with cpu=",
 			v->num, run->ctx->target.tid ? "on a thread" : "not loaded");
-	if (pmu_virtual_counts_kernel(v) && !run->ctx->kernel_ip)
+	if (pmu_virtual_counts_kernel(v) && !run->ctx->samples.kernel_ip)
 		return err_set(e, EACCES,
 			"pmd%u includes the kernel level, and this context was loaded without the "
 			"right to it: see config/allow_kernel",

@@ -84,7 +84,7 @@ static void ctxsw_note_exec(const struct ctxsw_thread *ct, struct task_ctx *task
 	if (task->execs == execs)
 		return;
 	task->execs = execs;
-	task->ec->ctx.earlier_ip = 0;
+	task->ec->ctx.samples.earlier_ip = 0;
 }
 
 /* False: it was not restored, or its owner takes too long. */
@@ -156,7 +156,7 @@ void ctxsw_switch_out(struct ctxsw_thread *ct)
 		ct->fair.pinned_slot = task->slot;
 	__atomic_store_n(&ct->sched_cpu->active_slot, 0, __ATOMIC_RELAXED);
 	task->runtime = sched_slot(ct->shared->sched, task->slot)->runtime_out;
-	ct->out.left_at = ctx->since +
+	ct->out.left_at = ctx->clock.since +
 			  (task->runtime > ct->run.runtime ? task->runtime - ct->run.runtime : 0);
 	if (ct->x.sample_tick)
 		ip_sampler_pause(ct->sample_tick.ip_sampler); /* not to disturb other threads */

@@ -27,11 +27,11 @@ static void complete_unload(struct engine *eng, struct engine_ctx *ec)
 /* Completes a yield: another context waits for the CPU, or @ec could not resume. */
 static void complete_yield(struct engine *eng, struct engine_ctx *ec)
 {
-	if (ec->yielding)
-		ec->resume_after =
-			ec->yields_to_thread ? nsec_now(CLOCK_MONOTONIC) + RESUME_RETRY_NS : 0;
-	ec->yielding = false;
-	ec->yielded = true;
+	if (ec->yield.asked)
+		ec->yield.resume_after =
+			ec->yield.to_thread ? nsec_now(CLOCK_MONOTONIC) + RESUME_RETRY_NS : 0;
+	ec->yield.asked = false;
+	ec->yield.done = true;
 	list_add_tail(&ec->loaded_entry, &eng->yielded);
 	engine_submit_requeued(eng, ec);
 	engine_submit_waiting(eng);
@@ -63,7 +63,7 @@ static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 		complete_yield(eng, ec);
 		return;
 	}
-	ec->yielding = false;
+	ec->yield.asked = false;
 	complete_unload(eng, ec);
 }
 

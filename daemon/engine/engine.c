@@ -30,8 +30,8 @@ static void engine_op_resubmit_loads(void *arg)
 
 	/* The load on a thread for which they have waited has ended. */
 	list_for_each_entry (ec, &eng->yielded, loaded_entry)
-		if (ec->yields_to_thread)
-			ec->resume_after = 0;
+		if (ec->yield.to_thread)
+			ec->yield.resume_after = 0;
 	engine_submit_waiting(arg);
 	engine_resume_yielded(arg);
 }

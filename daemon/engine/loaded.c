@@ -37,7 +37,7 @@ const struct engine_ctx *engine_yielded(const struct engine *eng, unsigned cpu)
 
 void engine_target(const struct engine_ctx *ec, int *cpu, int *tid)
 {
-	*cpu = ec->worker || ec->yielded ? (int)engine_cpu(ec) : -1;
+	*cpu = ec->worker || ec->yield.done ? (int)engine_cpu(ec) : -1;
 	*tid = ec->task ? task_tid(ec->task) : 0;
 }
 

@@ -45,7 +45,7 @@ static int resume_submit(struct engine *eng, struct engine_ctx *ec)
 		free(job);
 		return -1;
 	}
-	ec->yielded = false;
+	ec->yield.done = false;
 	job->event.kind = EVENT_JOB;
 	job->ec = ec;
 	job->cmd.verb = CMD_RESUME;
@@ -65,16 +65,16 @@ static uint64_t resume_try(struct engine *eng, struct engine_ctx *ec, uint64_t n
 	if (engine_owner(eng, cpu))
 		return 0;
 	if (engine_has_ctxsw(eng, cpu)) {
-		ec->resume_after = 0;
+		ec->yield.resume_after = 0;
 		return 0;
 	}
-	if (now < ec->resume_after)
-		return ec->resume_after;
+	if (now < ec->yield.resume_after)
+		return ec->yield.resume_after;
 	if (!task_take_cpu(eng->task_registry, cpu, ec->uid))
 		return 0;
 	/* In case resuming fails. */
-	ec->resume_after = now + RESUME_RETRY_NS;
-	return resume_submit(eng, ec) < 0 ? ec->resume_after : 0;
+	ec->yield.resume_after = now + RESUME_RETRY_NS;
+	return resume_submit(eng, ec) < 0 ? ec->yield.resume_after : 0;
 }
 
 void engine_resume_yielded(struct engine *eng)

@@ -44,7 +44,7 @@ void engine_post(struct engine *eng, struct job *job)
 /* Background contexts give way to other contexts, but not to each other. */
 static bool submit_gives_way(const struct engine_ctx *owner, const struct engine_ctx *to)
 {
-	return owner->background && !(to->ctx.flags & CTX_BACKGROUND);
+	return owner->yield.background && !(to->ctx.flags & CTX_BACKGROUND);
 }
 
 static int submit_check_cpu(const struct engine *eng, const struct job *job, struct err *e)
@@ -83,8 +83,8 @@ static int submit_yield(struct engine *eng, struct engine_ctx *ec, bool to_threa
 	job->cmd.verb = CMD_YIELD;
 	job->session_done = true;
 	job->done = submit_yield_done;
-	ec->yielding = true;
-	ec->yields_to_thread = to_thread;
+	ec->yield.asked = true;
+	ec->yield.to_thread = to_thread;
 	engine_post(eng, job);
 	return 0;
 }
@@ -170,7 +170,7 @@ int submit_make_way(struct engine *eng, struct job *job, struct err *e)
 	int rc = 0;
 
 	list_for_each_entry (ec, &eng->loaded, loaded_entry) {
-		if (!ec->background || (cpus && !cpus_has(cpus, worker_cpu(ec->worker))))
+		if (!ec->yield.background || (cpus && !cpus_has(cpus, worker_cpu(ec->worker))))
 			continue;
 		if (submit_yield(eng, ec, true, e) < 0)
 			return -e->no;
@@ -188,7 +188,7 @@ static bool submit_waits_for_cpu(const struct engine *eng, const struct command 
 	const struct engine_ctx *ec;
 
 	list_for_each_entry (ec, &eng->loaded, loaded_entry)
-		if ((ec->destroying || ec->yielding) &&
+		if ((ec->destroying || ec->yield.asked) &&
 			(cmd->tid || worker_cpu(ec->worker) == cmd->load.cpu))
 			return true;
 	return false;
@@ -229,7 +229,7 @@ static enum submitted submit_load_cpu(struct engine *eng, struct job *job)
 		return SUBMITTED_ENDED;
 	ec->pid = job->pid;
 	ec->rights = job->cmd.rights;
-	ec->background = ec->ctx.flags & CTX_BACKGROUND;
+	ec->yield.background = ec->ctx.flags & CTX_BACKGROUND;
 	job->kind = JOB_FIRST_LOAD;
 	engine_post(eng, job);
 	return SUBMITTED_POSTED;
@@ -267,9 +267,9 @@ static enum submitted submit_load(struct engine *eng, struct job *job)
 /* Takes a context that had yielded and is now unloaded out of eng->yielded. */
 static void submit_end_yield(const struct engine *eng, struct engine_ctx *ec)
 {
-	if (!ec->yielded || ec->ctx.yielded)
+	if (!ec->yield.done || ec->ctx.yielded)
 		return;
-	ec->yielded = false;
+	ec->yield.done = false;
 	list_del(&ec->loaded_entry);
 	if (ec->ops->unloaded)
 		ec->ops->unloaded(ec, eng->ending);
@@ -297,7 +297,7 @@ static enum submitted submit_now(struct engine *eng, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
-	if (ec->worker || ec->yielded)
+	if (ec->worker || ec->yield.done)
 		submit_note_grant(ec, &job->cmd.rights.by_grant);
 	if (ec->worker) {
 		if (!submit_borrow(job))

@@ -13,8 +13,8 @@ bool engine_ctx_publish(struct engine_ctx *ec)
 		atomic_store(&st->changes, ctx->count.changes);
 		atomic_store(&st->notified, ctx->count.notified);
 	}
-	if (atomic_load_explicit(&st->kernel_pmcs, memory_order_relaxed) != ctx->kernel_pmcs)
-		atomic_store(&st->kernel_pmcs, ctx->kernel_pmcs);
+	if (atomic_load_explicit(&st->kernel_pmcs, memory_order_relaxed) != ctx->past.kernel_pmcs)
+		atomic_store(&st->kernel_pmcs, ctx->past.kernel_pmcs);
 	/* Last: a message that is read must not be ahead of the status. */
 	return messages_publish(&ctx->messages) || changed;
 }

@@ -46,6 +46,18 @@ struct engine_ctx_ops {
 	void (*report_error)(struct engine_ctx *ec, const struct err *e);
 };
 
+/* How a background context on a CPU gives way to others. */
+struct engine_yield {
+	/* It has CTX_BACKGROUND. */
+	bool background;
+	/* CMD_YIELD is posted, for a context on a thread if @to_thread. */
+	bool asked, to_thread;
+	/* It has yielded, and is in engine.yielded by loaded_entry. */
+	bool done;
+	/* CMD_RESUME is not to be posted before this time (CLOCK_MONOTONIC, ns). */
+	uint64_t resume_after;
+};
+
 /* To be embedded. All fields without a lock or owner of their own belong to the session thread. */
 struct engine_ctx {
 	/* Belongs to the owner, except that the session thread takes messages from its queue. */
@@ -91,14 +103,7 @@ struct engine_ctx {
 	unsigned workers;
 	/* The process that loaded the context. */
 	int pid;
-	/* While it is loaded on a CPU: it has CTX_BACKGROUND. */
-	bool background;
-	/* CMD_YIELD is posted, for a context on a thread if @yields_to_thread. */
-	bool yielding, yields_to_thread;
-	/* It has yielded, and is in engine.yielded by loaded_entry. */
-	bool yielded;
-	/* CMD_RESUME is not to be posted before this time (CLOCK_MONOTONIC, ns). */
-	uint64_t resume_after;
+	struct engine_yield yield;
 	/* The rights of the load on a CPU; by_grant.kernel is also set if a later command needed
 	 * it. */
 	struct rights rights;

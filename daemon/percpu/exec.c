@@ -41,7 +41,7 @@ static void exec_fetch(struct core_run *run)
 		.now = x->moment ? x->moment : x->be->ops->now(x->be),
 		.where = core_where(run),
 		.be = x->be,
-		.kernel = run->ctx->kernel_ip,
+		.kernel = run->ctx->samples.kernel_ip,
 		.cpu = run->ctx->target.tid ? NULL : x->cpu,
 	};
 

@@ -168,7 +168,7 @@ void interrupts_arm(struct executor *x, struct context *ctx)
 	if (!ctx_attributes(ctx))
 		return;
 	x->interrupts_taken = nsec_now(CLOCK_MONOTONIC);
-	if (!interrupts && ctx->interrupts && x->cpu)
+	if (!interrupts && ctx->samples.interrupts && x->cpu)
 		interrupts_clear(x, ctx);
 	ctx_set_source(ctx, interrupts, interrupts ? 0 : interrupts_poll_skew(ctx));
 }
@@ -197,7 +197,7 @@ static void interrupts_handle(struct executor *x, struct context *ctx, struct in
 {
 	if (interrupts_is_old(x, in))
 		return;
-	if (!ctx->kernel_ip)
+	if (!ctx->samples.kernel_ip)
 		where_hide_kernel(&in->where);
 	x->moment = in->time;
 	core_interrupt(&x->run, ctx, in);
@@ -209,11 +209,11 @@ void interrupts_take(struct executor *x, struct context *ctx)
 	struct interrupt in;
 	unsigned n = 0;
 
-	if (!x->cpu || ctx->state == CTX_UNLOADED || !(ctx->interrupts || events) ||
+	if (!x->cpu || ctx->state == CTX_UNLOADED || !(ctx->samples.interrupts || events) ||
 		(events && ctx->state == CTX_MASKED))
 		return;
 	/* The CPU is offline. A thread that has ended may still have some. */
-	if (ctx->interrupts && x->interrupts_fd < 0 && !x->thread) {
+	if (ctx->samples.interrupts && x->interrupts_fd < 0 && !x->thread) {
 		ctx_set_source(ctx, false, interrupts_poll_skew(ctx));
 		return;
 	}

@@ -156,7 +156,7 @@ void sample_tick_read(
 	*where = (pfm_smpl_where_t){.cpu = (uint16_t)ctx->target.cpu};
 	if (now <= ip_sampler_time(st->ip_sampler) + SAMPLE_AGE_MAX * st->tick_ns)
 		*where = st->where;
-	if (!ctx->kernel_ip)
+	if (!ctx->samples.kernel_ip)
 		where_hide_kernel(where);
 	where->precise = PFM_SMPL_POLL;
 	if (ctx->target.tid)

@@ -116,7 +116,7 @@ static void worker_set_wake(struct worker *w, const struct context *ctx)
 	w->wake = worker_find_wake(w, ctx);
 	w->timed = w->wake.at == 1 || (w->wake.at && !w->x.be->scripted);
 	w->until = nsec_timespec(w->wake.at);
-	w->interrupts = ctx->interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
+	w->interrupts = ctx->samples.interrupts && ctx->state == CTX_RUNNING && w->eventfd >= 0;
 	if (w->interrupts)
 		w->interrupts_delay = interrupts_delay(&w->x, ctx);
 	if (w->sample_tick.ip_sampler)

@@ -848,9 +848,9 @@ static void check_interrupted(struct world *w,
 	struct pmd_state *s = begin_evicted(w);
 
 	w->ops.interrupt_next = next;
-	w->ctx.interrupts = true;
+	w->ctx.samples.interrupts = true;
 	WANT(w, 0, world_do(w, CMD_POLL));
-	w->ctx.interrupts = false;
+	w->ctx.samples.interrupts = false;
 	end_evicted(w, s, reason);
 }
 
@@ -893,13 +893,13 @@ TEST(unknown_thread)
 		world_open(&w, &world_all[0]);
 		begin_evicted(&w);
 		w.ops.interrupt_next = interrupt_nowhere;
-		w.ctx.interrupts = true;
+		w.ctx.samples.interrupts = true;
 		w.ctx.target.tid = tid;
 		w.ctx.target.pid = tid ? 70 : 0;
 		w.ctx.target.always_active = tid;
 		WANT(&w, 0, world_do(&w, CMD_POLL));
 		where = core_where(&w.exec.run);
-		w.ctx.interrupts = false;
+		w.ctx.samples.interrupts = false;
 		w.ctx.target.tid = w.ctx.target.pid = 0;
 		w.ctx.target.always_active = false;
 		assert_int_equal(where.known, tid != 0);
@@ -934,7 +934,7 @@ IN_WORLD(earlier_address, &world_all[0])
 	w->ctx.target = (struct ctx_target){.pid = 70, .tid = 77, .cpu = 3};
 	for (unsigned i = 0; i < COUNT(others); i++) {
 		/* There is none yet. */
-		w->ctx.earlier_ip = 0;
+		w->ctx.samples.earlier_ip = 0;
 		where = others[i];
 		ctx_set_where(&w->ctx, &where);
 		assert_true(where.known && where.pid == 70 && where.tid == 77 && where.cpu == 3);
@@ -972,7 +972,7 @@ IN_WORLD(interrupts_delay, &world_all[0])
 
 	begin_evicted(w);
 	w->ops.interrupt_next = interrupt_throttled;
-	w->ctx.interrupts = true;
+	w->ctx.samples.interrupts = true;
 	begun = nsec_now(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < 10; i++)
 		WANT(w, 0, world_do(w, CMD_INFO));
@@ -985,7 +985,7 @@ IN_WORLD(interrupts_delay, &world_all[0])
 	w->exec.interrupts_taken -= NSEC_PER_SEC;
 	assert_int_equal(interrupts_delay(&w->exec, &w->ctx), NSEC_PER_SEC);
 	w->ctx.smpl.fmt = NULL;
-	w->ctx.interrupts = false;
+	w->ctx.samples.interrupts = false;
 	world_unload(w);
 }
 
@@ -1037,14 +1037,14 @@ EACH_WORLD(evicted_silent)
 	s = begin_evicted(w);
 	w->ops.run = run_evicted;
 	w->ops.interrupt_next = interrupt_none;
-	w->ctx.interrupts = true;
+	w->ctx.samples.interrupts = true;
 	hw_advance(w->hw, 100000000 - NS);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	assert_int_equal(evicted.reads, 0);
 	hw_advance(w->hw, 2 * NS);
 	WANT(w, 0, world_do(w, CMD_POLL));
 	assert_int_equal(evicted.reads, 1);
-	w->ctx.interrupts = false;
+	w->ctx.samples.interrupts = false;
 	end_evicted(w, s, LOST_EVICTED);
 }
 
@@ -1105,9 +1105,9 @@ EACH_WORLD(leapt_interrupt)
 	s = begin_leapt(w, &wide);
 	WANT(w, 0, world_write(w, true, m->pmd[1].num, (uint64_t)-FROM));
 	w->ops.interrupt_next = interrupt_leapt;
-	w->ctx.interrupts = true;
+	w->ctx.samples.interrupts = true;
 	WANT(w, 0, world_do(w, CMD_POLL));
-	w->ctx.interrupts = false;
+	w->ctx.samples.interrupts = false;
 	assert_int_equal(s->overflows, 0);
 	assert_int_equal(w->ctx.count.leapt, 1);
 	end_evicted(w, s, LOST_LEAPT);

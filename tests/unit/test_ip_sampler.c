@@ -683,7 +683,7 @@ TEST_WITH(sampling_begin, sampling_end, kernel)
 	}
 	assert_int_not_equal(sampler.buf.kernel, 0);
 	/* As after a load without that right. */
-	sampler.ec.ctx.kernel_ip = false;
+	sampler.ec.ctx.samples.kernel_ip = false;
 	sampler.buf.kernel = sampler.buf.known = 0;
 	for (unsigned i = 0; i < 50 && sampler.buf.known <= 10; i++) {
 		run_verb(CMD_START);

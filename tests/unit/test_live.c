@@ -181,9 +181,9 @@ TEST(ticks)
 		want_tick(&w, &page);
 		/* Interrupts find the overflows: the poll is for the page alone. */
 		w.ops.interrupt_next = no_interrupt;
-		w.ctx.interrupts = true;
+		w.ctx.samples.interrupts = true;
 		want_tick(&w, &page);
-		w.ctx.interrupts = false;
+		w.ctx.samples.interrupts = false;
 		WANT(&w, 0, world_do(&w, CMD_STOP));
 		WANT_EQ(&w, ctx_wake(&w.ctx).live_at, 0);
 		WANT(&w, 0, pfm_live_read_time(&page, row_of(&w, 0), 0, &c));

@@ -88,8 +88,8 @@ static int caller_find_cpu(const struct call *call, int cpu)
 		return cpu;
 	if (call->ctx->ec.task)
 		return GRANT_NO_CPU;
-	return call->ctx->ec.worker || call->ctx->ec.yielded ? (int)engine_cpu(&call->ctx->ec)
-							     : GRANT_ANY_CPU;
+	return call->ctx->ec.worker || call->ctx->ec.yield.done ? (int)engine_cpu(&call->ctx->ec)
+								: GRANT_ANY_CPU;
 }
 
 static struct rights caller_rights_of(
