@@ -86,14 +86,14 @@ void ctxsw_cpu_close(struct ctxsw_thread *ct)
 	ct->fds[FD_SCHED].revents = 0;
 	ctxsw_cpu_close_registers(ct);
 	virtual_pmd_close(&ct->x.virtuals);
-	ct->open = false;
+	ct->presence.open = false;
 }
 
 int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e)
 {
 	int rc = ctxsw_cpu_pin(ct, e);
 
-	if (rc == 0 && !ct->taker)
+	if (rc == 0 && !ct->giving.taker)
 		rc = ctxsw_cpu_open_registers(ct, e);
 	if (rc == 0)
 		rc = sched_wakeup_open(ct->shared->sched, ct->cpu, &ct->fds[FD_SCHED].fd, e);
@@ -103,16 +103,16 @@ int ctxsw_cpu_open(struct ctxsw_thread *ct, struct err *e)
 	}
 	__atomic_store_n(&ct->sched_cpu->wakeup_dead, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ct->sched_cpu->ctxsw_tid, (sched_u32)gettid(), __ATOMIC_RELAXED);
-	ct->open = true;
-	ct->offline = false;
+	ct->presence.open = true;
+	ct->presence.offline = false;
 	return 0;
 }
 
 bool ctxsw_cpu_was_offline(const struct ctxsw_thread *ct)
 {
-	return ct->open && ((unsigned)sched_getcpu() != ct->cpu ||
-				   ctxsw_load_word(&ct->sched_cpu->wakeup_dead) ||
-				   (ct->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
+	return ct->presence.open && ((unsigned)sched_getcpu() != ct->cpu ||
+					    ctxsw_load_word(&ct->sched_cpu->wakeup_dead) ||
+					    (ct->fds[FD_SCHED].revents & (POLLERR | POLLHUP)));
 }
 
 /* True if the sampler has all that @ctx wants. */

@@ -35,6 +35,31 @@ struct ctxsw_run {
 	struct timespec timeout; /* until the context needs attention */
 };
 
+/* How a ctxsw thread gives its CPU to a taker. */
+struct ctxsw_giving {
+	/* The entry of takers that the thread last obeyed. Unless it is 0, x.cpu is NULL.
+	 * sched_cpu.taker is set before it, and cleared when x.cpu is open again. Written by the
+	 * thread itself. */
+	_Atomic(sched_u64) taker;
+	struct task_event event;
+	atomic_bool sent; /* @event was sent, and is not handled yet */
+};
+
+/* Whether a ctxsw thread has its CPU. */
+struct ctxsw_presence {
+	bool offline;      /* the CPU was offline when last checked */
+	uint64_t retry_at; /* when to check again (CLOCK_MONOTONIC, ns) */
+	bool open;         /* ctxsw_cpu_open() has succeeded */
+};
+
+/* The time for which a ctxsw thread charges its users. */
+struct ctxsw_charge {
+	uint64_t came_at;       /* sched_cpu.ctxsw_at when it last woke */
+	uint64_t charged_until; /* time before this is charged, or need not be */
+	uint64_t leaving_at;    /* when ctxsw_charge_last() made the last charge; else 0 */
+	uint64_t leaving_ns;    /* from leaving_at until it slept, as last measured */
+};
+
 struct ctxsw_thread {
 	/* For any thread. */
 	pthread_t thread;
@@ -45,19 +70,12 @@ struct ctxsw_thread {
 	atomic_uint orders;        /* ORDER_ bits */
 	struct task_event exit_event;
 	struct sched_cpu *sched_cpu;
-	/* The entry of takers that the thread last obeyed. Unless it is 0, x.cpu is NULL.
-	 * sched_cpu.taker is set before it, and cleared when x.cpu is open again. Written by the
-	 * thread itself. */
-	_Atomic(sched_u64) taker;
-	struct task_event given_event;
-	atomic_bool given_sent; /* given_event was sent, and is not handled yet */
+	struct ctxsw_giving giving;
 
 	/* For the thread itself. Other threads write to fds[FD_WAKEUP]. */
 	struct pollfd fds[NFDS];
 	unsigned nfds;
-	bool offline;                   /* the CPU was offline when last checked */
-	uint64_t retry_at;              /* when to check again (CLOCK_MONOTONIC, ns) */
-	bool open;                      /* ctxsw_cpu_open() has succeeded */
+	struct ctxsw_presence presence;
 	struct executor x;              /* for this CPU; x.cpu is NULL while it has a taker */
 	struct context cpu_ctx;         /* holds the CPU's reservation */
 	struct sample_tick sample_tick; /* for contexts that sample or notify */
@@ -66,11 +84,8 @@ struct ctxsw_thread {
 	struct ctxsw_fairness fair;
 	struct ctxsw_run run;
 	struct command in, out; /* CMD_SCHED_IN and CMD_SCHED_OUT, made in advance */
-	uint64_t came_at;       /* sched_cpu.ctxsw_at when it last woke */
-	uint64_t charged_until; /* time before this is charged, or need not be */
-	uint64_t leaving_at;    /* when ctxsw_charge_last() made the last charge; else 0 */
-	uint64_t leaving_ns;    /* from leaving_at until it slept, as last measured */
-	struct err err;         /* errors that no client waits for */
+	struct ctxsw_charge charge;
+	struct err err; /* errors that no client waits for */
 };
 
 static inline unsigned ctxsw_load_word(const sched_u32 *word)
@@ -141,7 +156,8 @@ void ctxsw_gap_account(const struct ctxsw_thread *ct, struct task_ctx *task);
 /* Adds to the open gap the CPU time that the thread has had up to now, for commands on saved
  * contexts. Opens a gap if the thread has run unseen. */
 void ctxsw_gap_update(struct ctxsw_thread *ct, struct task_ctx *task);
-/* A switch of the thread was missed: its counts are lost, or a gap opens, on the CPU where it ran. */
+/* A switch of the thread was missed: its counts are lost, or a gap opens, on the CPU where it ran.
+ */
 void ctxsw_lose_missed(struct context *ctx);
 /* Call it when the context gets registers or has been saved. Unless a gap is open, the next one
  * begins after what the thread has run so far. */

@@ -34,14 +34,14 @@ bool ctxsw_is_given(const struct ctxsw_thread *ct)
 {
 	sched_u64 taker = atomic_load(&ct->shared->takers[ct->cpu]);
 
-	return taker && atomic_load(&ct->taker) == taker;
+	return taker && atomic_load(&ct->giving.taker) == taker;
 }
 
 void ctxsw_given_handled(struct task_event *event)
 {
-	struct ctxsw_thread *ct = container_of(event, struct ctxsw_thread, given_event);
+	struct ctxsw_thread *ct = container_of(event, struct ctxsw_thread, giving.event);
 
-	atomic_store(&ct->given_sent, false);
+	atomic_store(&ct->giving.sent, false);
 }
 
 void ctxsw_thread_retire(struct ctxsw_thread *ct)

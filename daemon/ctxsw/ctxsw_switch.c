@@ -131,7 +131,7 @@ void ctxsw_switch_in(struct ctxsw_thread *ct)
 	bool taken = __atomic_load_n(&ct->sched_cpu->taker, __ATOMIC_RELAXED);
 
 	ct->fair.pinned_slot = 0;
-	if (!ct->open)
+	if (!ct->presence.open)
 		return;
 	if (pinned && !taken && pinned != here && here && here != ct->fair.deferred_slot &&
 		ct->fair.deferrals < 2 * sched_followed(ct->shared->sched) &&

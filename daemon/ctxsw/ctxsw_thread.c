@@ -33,7 +33,7 @@ static int ctxsw_thread_prepare_task(
 
 static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_req *req)
 {
-	req->rc = ct->open ? 0 : ctxsw_cpu_open(ct, &req->err);
+	req->rc = ct->presence.open ? 0 : ctxsw_cpu_open(ct, &req->err);
 	if (req->rc == 0 && req->task && ct->x.cpu)
 		req->rc = ctxsw_thread_prepare_task(ct, req->task, &req->err);
 	event_send(ct->shared->events, &req->event.event);
@@ -44,7 +44,7 @@ static void ctxsw_thread_prepare(struct ctxsw_thread *ct, struct ctxsw_prepare_r
  * thread may preempt it, and other ctxsw threads would spin on the slot that it locks. */
 static struct ctxsw_thread *ctxsw_thread_online(struct ctxsw_thread *ct)
 {
-	for (unsigned cpu = 0; ct->offline && cpu < CPUS_MAX; cpu++) {
+	for (unsigned cpu = 0; ct->presence.offline && cpu < CPUS_MAX; cpu++) {
 		struct ctxsw_thread *other = atomic_load(&ct->shared->ctxsw_threads[cpu]);
 
 		if (other && ctxsw_load_word(&other->sched_cpu->ctxsw_tid))
@@ -95,18 +95,18 @@ static int ctxsw_thread_obey_taker(struct ctxsw_thread *ct)
 	sched_u64 taker = atomic_load(&ct->shared->takers[ct->cpu]);
 	int rc = 0;
 
-	if (taker == ct->taker)
+	if (taker == ct->giving.taker)
 		return 0;
 	if (taker)
 		ctxsw_thread_yield_cpu(ct, taker);
-	else if (ct->open)
+	else if (ct->presence.open)
 		rc = ctxsw_cpu_open_registers(ct, &ct->err);
 	if (!taker)
 		__atomic_store_n(&ct->sched_cpu->taker, 0, __ATOMIC_RELEASE);
-	atomic_store(&ct->taker, taker);
+	atomic_store(&ct->giving.taker, taker);
 	ctxsw_charge(ct, NULL);
-	if (taker && !atomic_exchange(&ct->given_sent, true))
-		event_send(ct->shared->events, &ct->given_event.event);
+	if (taker && !atomic_exchange(&ct->giving.sent, true))
+		event_send(ct->shared->events, &ct->giving.event.event);
 	return rc;
 }
 
@@ -128,16 +128,17 @@ static void ctxsw_thread_sleep(struct ctxsw_thread *ct)
 static void ctxsw_thread_sleep_offline(struct ctxsw_thread *ct)
 {
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
-	struct timespec left = nsec_timespec(ct->retry_at > now ? ct->retry_at - now : 0);
+	struct timespec left =
+		nsec_timespec(ct->presence.retry_at > now ? ct->presence.retry_at - now : 0);
 
 	raw_syscall6(SYS_ppoll, (long)ct->fds, FD_WAKEUP + 1, (long)&left, 0, 0, 0);
-	if (nsec_now(CLOCK_MONOTONIC) < ct->retry_at)
+	if (nsec_now(CLOCK_MONOTONIC) < ct->presence.retry_at)
 		return;
 	ctxsw_cpu_open(ct, &ct->err);
-	if (!ct->offline)
+	if (!ct->presence.offline)
 		return;
 	ctxsw_set_normal();
-	ct->retry_at = nsec_now(CLOCK_MONOTONIC) + CTXSW_OFFLINE_MS * 1000000ULL;
+	ct->presence.retry_at = nsec_now(CLOCK_MONOTONIC) + CTXSW_OFFLINE_MS * 1000000ULL;
 }
 
 static void *ctxsw_thread_main(void *arg)
@@ -148,7 +149,7 @@ static void *ctxsw_thread_main(void *arg)
 		ctxsw_switch_in(ct);
 		if (ct->active)
 			ctxsw_run_window(ct, &ct->run.timeout);
-		else if (ct->offline)
+		else if (ct->presence.offline)
 			ctxsw_thread_sleep_offline(ct);
 		else
 			ctxsw_thread_sleep(ct);
@@ -156,16 +157,16 @@ static void *ctxsw_thread_main(void *arg)
 		ctxsw_thread_clear_kick(ct);
 		if (ct->active)
 			ctxsw_switch_out(ct);
-		if (ct->open)
+		if (ct->presence.open)
 			ctxsw_thread_report_deaths(ct);
 		if (ctxsw_cpu_was_offline(ct) || ctxsw_thread_obey_taker(ct) < 0) {
 			ctxsw_cpu_close(ct);
 			ctxsw_set_normal();
-			ct->offline = true;
+			ct->presence.offline = true;
 		}
 		ctxsw_thread_read_inbox(ct);
 	}
-	if (ct->open)
+	if (ct->presence.open)
 		ctxsw_cpu_close(ct);
 	event_send(ct->shared->events, &ct->exit_event.event);
 	return NULL;
@@ -183,10 +184,10 @@ static int ctxsw_thread_init(
 	ct->out.verb = CMD_SCHED_OUT;
 	ct->exit_event.event.kind = EVENT_TASK;
 	ct->exit_event.handle = shared->thread_exited;
-	ct->given_event.event.kind = EVENT_TASK;
-	ct->given_event.handle = shared->cpu_given;
-	ct->taker = atomic_load(&shared->takers[cpu]);
-	__atomic_store_n(&ct->sched_cpu->taker, ct->taker, __ATOMIC_RELAXED);
+	ct->giving.event.event.kind = EVENT_TASK;
+	ct->giving.event.handle = shared->cpu_given;
+	ct->giving.taker = atomic_load(&shared->takers[cpu]);
+	__atomic_store_n(&ct->sched_cpu->taker, ct->giving.taker, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < NFDS; i++)
 		ct->fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
 	ct->fds[FD_WAKEUP].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -19,38 +19,40 @@ enum { BACKOFF_SPINS = 200 }; /* before it yields to threads of the same priorit
 static void ctxsw_charge_until(struct ctxsw_thread *ct, const struct task_ctx *task, uint64_t until)
 {
 	if (task && task->budget)
-		budget_charge(&task->budget->cpu[ct->cpu], ct->charged_until, until);
-	ct->charged_until = until;
+		budget_charge(&task->budget->cpu[ct->cpu], ct->charge.charged_until, until);
+	ct->charge.charged_until = until;
 }
 
 void ctxsw_charge(struct ctxsw_thread *ct, const struct task_ctx *task)
 {
 	uint64_t now = nsec_now(CLOCK_MONOTONIC);
 
-	ct->leaving_at = 0;
-	ctxsw_charge_until(ct, task, now > ct->charged_until ? now : ct->charged_until);
+	ct->charge.leaving_at = 0;
+	ctxsw_charge_until(
+		ct, task, now > ct->charge.charged_until ? now : ct->charge.charged_until);
 }
 
 void ctxsw_charge_last(struct ctxsw_thread *ct, const struct task_ctx *task)
 {
-	ct->leaving_at = nsec_now(CLOCK_MONOTONIC);
-	ctxsw_charge_until(ct, task, ct->leaving_at + ct->leaving_ns);
+	ct->charge.leaving_at = nsec_now(CLOCK_MONOTONIC);
+	ctxsw_charge_until(ct, task, ct->charge.leaving_at + ct->charge.leaving_ns);
 }
 
 void ctxsw_charge_wakeup(struct ctxsw_thread *ct)
 {
 	uint64_t at = __atomic_load_n(&ct->sched_cpu->ctxsw_at, __ATOMIC_RELAXED);
-	uint64_t left = ct->came_at + ctxsw_load_word(&ct->sched_cpu->ctxsw_ran);
+	uint64_t left = ct->charge.came_at + ctxsw_load_word(&ct->sched_cpu->ctxsw_ran);
 
-	if (at == ct->came_at)
+	if (at == ct->charge.came_at)
 		return; /* it did not sleep */
-	if (ct->leaving_at && left > ct->leaving_at)
-		ct->leaving_ns = left - ct->leaving_at < LEAVING_MAX_NS ? left - ct->leaving_at
-									: LEAVING_MAX_NS;
-	ct->leaving_at = 0;
-	if (left > ct->charged_until)
+	if (ct->charge.leaving_at && left > ct->charge.leaving_at)
+		ct->charge.leaving_ns = left - ct->charge.leaving_at < LEAVING_MAX_NS
+						? left - ct->charge.leaving_at
+						: LEAVING_MAX_NS;
+	ct->charge.leaving_at = 0;
+	if (left > ct->charge.charged_until)
 		ctxsw_charge_until(ct, ct->active, left);
-	ct->came_at = ct->charged_until = at;
+	ct->charge.came_at = ct->charge.charged_until = at;
 }
 
 int ctxsw_check_budget(const struct ctxsw_thread *ct, const struct task_ctx *task, struct err *e)
@@ -58,7 +60,7 @@ int ctxsw_check_budget(const struct ctxsw_thread *ct, const struct task_ctx *tas
 	uint64_t percent = task->requester->limits.ctxsw_budget;
 
 	if (!task->budget ||
-		!budget_is_spent(&task->budget->cpu[ct->cpu], ct->charged_until, percent))
+		!budget_is_spent(&task->budget->cpu[ct->cpu], ct->charge.charged_until, percent))
 		return 0;
 	return err_set(e, EAGAIN,
 		"switching, loading and writing contexts of uid %u took more than %u %% of CPU %u "
@@ -74,7 +76,7 @@ bool task_slot_overspent(struct ctxsw_thread *ct, struct task_ctx *task)
 	if (!task->budget)
 		return false;
 	w = &task->budget->cpu[ct->cpu];
-	if (!budget_is_spent(w, ct->charged_until, ctx->limits.ctxsw_budget))
+	if (!budget_is_spent(w, ct->charge.charged_until, ctx->limits.ctxsw_budget))
 		return false;
 	task->spent_until = w->since + BUDGET_WINDOW_NS;
 	atomic_fetch_add(&ct->shared->stats->ctxsw_over_budget, 1);

@@ -1100,7 +1100,7 @@ TEST(budget)
 /* The ctxsw thread has left the CPU @ns after its last charge, and has just come back. */
 static void leave(struct ctxsw_thread *ct, uint64_t ns)
 {
-	ct->sched_cpu->ctxsw_ran = (sched_u32)(ct->leaving_at + ns - ct->came_at);
+	ct->sched_cpu->ctxsw_ran = (sched_u32)(ct->charge.leaving_at + ns - ct->charge.came_at);
 	ct->sched_cpu->ctxsw_at = nsec_now(CLOCK_MONOTONIC);
 	ctxsw_charge_wakeup(ct);
 }
@@ -1116,20 +1116,20 @@ TEST(leaving)
 	uint64_t used;
 
 	ct.sched_cpu = &cpu;
-	ct.came_at = ct.charged_until = nsec_now(CLOCK_MONOTONIC);
+	ct.charge.came_at = ct.charge.charged_until = nsec_now(CLOCK_MONOTONIC);
 	ctxsw_charge_last(&ct, &task);
-	assert_int_equal(w->used, ct.leaving_at - ct.came_at);
+	assert_int_equal(w->used, ct.charge.leaving_at - ct.charge.came_at);
 	leave(&ct, 3000);
 	used = w->used;
 	ctxsw_charge_last(&ct, &task);
-	assert_int_equal(w->used - used, ct.leaving_at + 3000 - ct.came_at);
-	used = ct.charged_until;
+	assert_int_equal(w->used - used, ct.charge.leaving_at + 3000 - ct.charge.came_at);
+	used = ct.charge.charged_until;
 	ctxsw_charge(&ct, NULL);
-	assert_true(ct.charged_until >= used);
+	assert_true(ct.charge.charged_until >= used);
 	leave(&ct, 0);
 	ctxsw_charge_last(&ct, &task);
 	leave(&ct, 50000000);
 	ctxsw_charge_last(&ct, &task);
-	assert_int_equal(ct.charged_until - ct.leaving_at, 10000);
+	assert_int_equal(ct.charge.charged_until - ct.charge.leaving_at, 10000);
 	free(budget);
 }
