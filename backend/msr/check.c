@@ -58,7 +58,7 @@ static void msr_check_pmu(const struct msr_checker *k, const struct pmu *pmu, co
 static void msr_check_types(const struct msr_checker *k, const struct msr_types *t)
 {
 	for (unsigned i = 0; i < t->n; i++)
-		msr_check_pmu(k, &t->of[i].pmu, t->shown ? t->shown->of[1U << i].type : "");
+		msr_check_pmu(k, &t->of[i].pmu, t->shown ? t->shown->of[1U << i].by_type.name : "");
 }
 
 /* Reports the users of enabled selectors of CPU @cpu. */

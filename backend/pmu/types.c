@@ -25,7 +25,7 @@ static void types_blank_pmc(struct pmu *pmu, unsigned p)
 
 	memcpy(blank.name, old->name, sizeof(blank.name));
 	pmu->pmcs[p] = blank;
-	pmu->lacks_pmcs |= TYPES_ROW(p);
+	pmu->by_type.lacks_pmcs |= TYPES_ROW(p);
 }
 
 static void types_blank_pmd(struct pmu *pmu, unsigned d)
@@ -36,7 +36,7 @@ static void types_blank_pmd(struct pmu *pmu, unsigned d)
 
 	memcpy(blank.name, old->name, sizeof(blank.name));
 	pmu->pmds[d] = blank;
-	pmu->lacks_pmds |= TYPES_ROW(d);
+	pmu->by_type.lacks_pmds |= TYPES_ROW(d);
 }
 
 /* Converts references from rows of @from to rows of @to. */
@@ -195,7 +195,7 @@ static void types_align(const struct pmu *raw, const struct pmu *all, struct pmu
 	out->nfrees = all->nfrees;
 	for (unsigned i = 0; i < all->nfrees; i++)
 		if (types_find_free(raw, &all->frees[i]) < 0)
-			out->lacks_frees |= TYPES_ROW(i);
+			out->by_type.lacks_frees |= TYPES_ROW(i);
 	for (unsigned p = 0; p < all->npmcs; p++) {
 		int row = pmu_find_pmc(raw, all->pmcs[p].num);
 
@@ -259,7 +259,7 @@ static bool types_meet_pmd(struct pmu_pmd *pmd, const struct pmu_pmd *o)
 static bool types_widths_differ(const struct pmu *a, const struct pmu *b)
 {
 	for (unsigned d = 0; d < a->npmds; d++)
-		if (!((a->lacks_pmds | b->lacks_pmds) & TYPES_ROW(d)) &&
+		if (!((a->by_type.lacks_pmds | b->by_type.lacks_pmds) & TYPES_ROW(d)) &&
 			a->pmds[d].width != b->pmds[d].width)
 			return true;
 	return false;
@@ -270,7 +270,7 @@ static void types_meet(struct pmu *acc, const struct pmu *other)
 {
 	bool global = acc->global_ctrl == other->global_ctrl;
 
-	acc->lacks_frees |= other->lacks_frees;
+	acc->by_type.lacks_frees |= other->by_type.lacks_frees;
 	/* The status shows wraps of the actual counter, not of the narrower one. */
 	if (acc->status != other->status || acc->clear != other->clear ||
 		types_widths_differ(acc, other))
@@ -282,14 +282,15 @@ static void types_meet(struct pmu *acc, const struct pmu *other)
 	for (unsigned p = 0; p < acc->npmcs; p++) {
 		unsigned gate = acc->pmcs[p].gate;
 
-		if (!global || (acc->lacks_pmcs | other->lacks_pmcs) & TYPES_ROW(p) ||
+		if (!global ||
+			(acc->by_type.lacks_pmcs | other->by_type.lacks_pmcs) & TYPES_ROW(p) ||
 			!types_meet_pmc(&acc->pmcs[p], &other->pmcs[p]) ||
-			acc->lacks_pmcs & TYPES_ROW(gate))
+			acc->by_type.lacks_pmcs & TYPES_ROW(gate))
 			types_blank_pmc(acc, p);
 	}
 	for (unsigned d = 0; d < acc->npmds; d++)
-		if ((acc->lacks_pmds | other->lacks_pmds) & TYPES_ROW(d) ||
-			acc->lacks_pmcs & TYPES_ROW(acc->pmds[d].pmc) ||
+		if ((acc->by_type.lacks_pmds | other->by_type.lacks_pmds) & TYPES_ROW(d) ||
+			acc->by_type.lacks_pmcs & TYPES_ROW(acc->pmds[d].pmc) ||
 			!types_meet_pmd(&acc->pmds[d], &other->pmds[d]))
 			types_blank_pmd(acc, d);
 }
@@ -334,8 +335,8 @@ static void types_join(struct pmu_types *t, unsigned set, char name[PMU_NAME])
 	name[0] = '\0';
 	for (unsigned i = 0; i < t->n; i++)
 		if (set & 1U << i && n < PMU_NAME)
-			n += (size_t)snprintf(
-				name + n, PMU_NAME - n, "%s%s", n ? "+" : "", t->of[1U << i].type);
+			n += (size_t)snprintf(name + n, PMU_NAME - n, "%s%s", n ? "+" : "",
+				t->of[1U << i].by_type.name);
 }
 
 int pmu_types_new(const struct pmu *const raw[], unsigned n, struct pmu_types **out, struct err *e)
@@ -354,14 +355,14 @@ int pmu_types_new(const struct pmu *const raw[], unsigned n, struct pmu_types **
 		struct pmu *type = &t->of[1U << i];
 
 		types_align(raw[i], &t->of[0], type);
-		types_name(raw, i, type->type);
+		types_name(raw, i, type->by_type.name);
 	}
 	for (unsigned set = 0; set < 1U << n; set++) {
 		if (set & (set - 1))
 			types_common(t, set);
-		t->of[set].types = set;
+		t->of[set].by_type.types = set;
 		if (!set || set & (set - 1))
-			types_join(t, set ? set : (1U << n) - 1, t->of[set].type);
+			types_join(t, set ? set : (1U << n) - 1, t->of[set].by_type.name);
 	}
 	*out = take_ptr(&t);
 	return 0;

@@ -218,10 +218,10 @@ int set_read(const struct context *ctx, struct cmd_evtset *c, uint64_t now, stru
 	if ((set->flags & SET_TIME_SWITCH) && ns < set->remaining_ns)
 		c->remaining_ns = set->remaining_ns - ns;
 	for (unsigned p = 0; p < pmu->npmcs; p++)
-		if (!(pmu->lacks_pmcs & ROW(p)))
+		if (!(pmu->by_type.lacks_pmcs & ROW(p)))
 			regset_add(&c->pmcs, pmu->pmcs[p].num);
 	for (unsigned d = 0; d < pmu->npmds; d++) {
-		if (!(pmu->lacks_pmds & ROW(d)))
+		if (!(pmu->by_type.lacks_pmds & ROW(d)))
 			regset_add(&c->pmds, pmu->pmds[d].num);
 		if (set->triggers & ROW(d))
 			regset_add(&c->switch_pmds, pmu->pmds[d].num);

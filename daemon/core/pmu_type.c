@@ -9,7 +9,7 @@
 
 static bool type_is_one(const struct pmu *pmu)
 {
-	return !(pmu->types & (pmu->types - 1));
+	return !(pmu->by_type.types & (pmu->by_type.types - 1));
 }
 
 static int type_refuse(const struct pmu *pmu, const char *what, struct err *e)
@@ -18,11 +18,11 @@ static int type_refuse(const struct pmu *pmu, const char *what, struct err *e)
 		return err_set(e, EINVAL,
 			"CPUs of type %s have no %s: load on others, or leave it out: see pmu/%s "
 			"and cpus",
-			pmu->type, what, pmu->type);
+			pmu->by_type.name, what, pmu->by_type.name);
 	return err_set(e, EINVAL,
 		"CPUs of types %s do not all have %s: load on CPUs of one type (cpus=), or leave "
 		"it out: see cpus",
-		pmu->type, what);
+		pmu->by_type.name, what);
 }
 
 int type_check_pmc(
@@ -34,7 +34,7 @@ int type_check_pmc(
 
 	if (!bits)
 		return 0;
-	if (pmu->lacks_pmcs & ROW(p))
+	if (pmu->by_type.lacks_pmcs & ROW(p))
 		err_set(&what, 0, "pmc%u", pmc->num);
 	else
 		err_set(&what, 0, "bits 0x%" PRIx64 " of pmc%u", bits, pmc->num);
@@ -45,7 +45,7 @@ int type_check_pmd(const struct pmu *pmu, unsigned d, struct err *e)
 {
 	struct err what;
 
-	if (!(pmu->lacks_pmds & ROW(d)))
+	if (!(pmu->by_type.lacks_pmds & ROW(d)))
 		return 0;
 	err_set(&what, 0, "pmd%u", pmu->pmds[d].num);
 	return type_refuse(pmu, what.text, e);

@@ -38,7 +38,7 @@ static void cpu_scan_read(struct backend *be, unsigned cpu, struct cpu_scan_resu
 		return;
 	pmu = backend_cpu_pmu(be, cpu);
 	for (unsigned p = 0; p < pmu->npmcs; p++) {
-		if (pmu->lacks_pmcs & ROW(p))
+		if (pmu->by_type.lacks_pmcs & ROW(p))
 			continue;
 		row[n] = p;
 		ops[n++] = (struct reg_op){.addr = pmu->pmcs[p].addr, .verb = REG_READ};

@@ -199,7 +199,7 @@ static bool readings_has(const struct readings *r, unsigned cpu, unsigned row)
 {
 	const struct pmu *pmu = backend_cpu_pmu(r->be, cpu);
 
-	return !pmu || !(pmu->lacks_frees >> row & 1);
+	return !pmu || !(pmu->by_type.lacks_frees >> row & 1);
 }
 
 /* True if @cpu is in the unit of @leader. Under the lock. */

@@ -57,7 +57,7 @@ const struct pmu *task_cpus_pmu(struct backend *be, const struct cpus *cpus)
 	for (unsigned cpu = 0; cpu < limit; cpu++) {
 		const struct pmu *pmu = cpus_has(cpus, cpu) ? backend_cpu_pmu(be, cpu) : NULL;
 
-		set |= pmu ? pmu->types : 0;
+		set |= pmu ? pmu->by_type.types : 0;
 	}
 	return &be->types->of[set];
 }

@@ -259,6 +259,16 @@ struct pmu_event {
 /* Intel: kinds of cores, bits 31:24 of CPUID.1AH:EAX. */
 enum { PMU_CORE_ATOM = 0x20, PMU_CORE_CORE = 0x40 };
 
+/* For descriptions in struct pmu_types; otherwise empty. */
+struct pmu_by_type {
+	char name[PMU_NAME]; /* The type's name; for a set of types, their names with + between. */
+	unsigned types;      /* The types whose CPUs it applies to, one bit each. */
+	/* Rows of registers that CPUs of these types lack. They have no address, and keep their
+	 * defaults. */
+	pmu_rows lacks_pmcs, lacks_pmds;
+	pmu_rows lacks_frees; /* Rows of free-running registers that CPUs of these types lack. */
+};
+
 struct pmu {
 	char name[PMU_NAME];   /* One word, e.g. "intel_arch_v4". */
 	char model[PMU_MODEL]; /* Title, e.g. perfmon2's "Intel architectural". */
@@ -286,13 +296,7 @@ struct pmu {
 	/* Intel: CPUID.1AH:EAX, which differs for each kind of core of a processor; 0: not known.
 	 * Other CPUs: 0. */
 	uint32_t core;
-	/* Fields from here on are for descriptions in struct pmu_types, and otherwise empty. */
-	char type[PMU_NAME]; /* The type's name; for a set of types, their names with + between. */
-	unsigned types;      /* The types whose CPUs it applies to, one bit each. */
-	/* Rows of registers that CPUs of these types lack. They have no address, and keep their
-	 * defaults. */
-	pmu_rows lacks_pmcs, lacks_pmds;
-	pmu_rows lacks_frees; /* Rows of free-running registers that CPUs of these types lack. */
+	struct pmu_by_type by_type;
 };
 
 /* The PMUs of a machine whose CPUs differ, all with the same rows. */
@@ -320,7 +324,7 @@ bool pmu_same(const struct pmu *a, const struct pmu *b);
 /* Whether CPUs with the PMU @cpu can be programmed with @desc. Both are of one machine. */
 static inline bool pmu_applies(const struct pmu *desc, const struct pmu *cpu)
 {
-	return (desc->types & cpu->types) == cpu->types;
+	return (desc->by_type.types & cpu->by_type.types) == cpu->by_type.types;
 }
 
 /* Name @i of the built-in descriptions, for --pmu; NULL after the last. */

@@ -356,7 +356,7 @@ static void write_pmc(struct play *p, unsigned i)
 	struct world *w = commands_for(p, i);
 
 	/* Where the types of the lines differ: what they have in common. */
-	if (p->c.w.pmu->lacks_pmcs >> row & 1)
+	if (p->c.w.pmu->by_type.lacks_pmcs >> row & 1)
 		return;
 	value &= ~(pmc->rsvd & ~p->c.w.be->pmu->pmcs[row].rsvd);
 	tell(p, "task %u: pmc%u of set %u = 0x%" PRIx64, i, pmc->num, ids[set], value);
@@ -409,7 +409,7 @@ static void write_pmd(struct play *p, unsigned i)
 	struct world *w = commands_for(p, i);
 	uint64_t value;
 
-	if (p->c.w.pmu->lacks_pmds >> row & 1)
+	if (p->c.w.pmu->by_type.lacks_pmds >> row & 1)
 		return;
 	value = random_count(p, row);
 	if (!p->m[i].plain)

@@ -413,11 +413,11 @@ TEST(open_hybrid)
 	assert_string_equal(be->pmu->name, "intel_arch_v4");
 	assert_int_equal(be->pmu->npmds, 7);
 	assert_int_equal(be->pmu->counter_width, 40);
-	assert_string_equal(be->ops->cpu_pmu(be, 1)->type, "cpu");
-	assert_string_equal(be->ops->cpu_pmu(be, 2)->type, "cpu2");
-	assert_string_equal(be->ops->cpu_pmu(be, 3)->type, "cpu3");
+	assert_string_equal(be->ops->cpu_pmu(be, 1)->by_type.name, "cpu");
+	assert_string_equal(be->ops->cpu_pmu(be, 2)->by_type.name, "cpu2");
+	assert_string_equal(be->ops->cpu_pmu(be, 3)->by_type.name, "cpu3");
 	assert_int_equal(be->ops->cpu_pmu(be, 2)->counter_width, 40);
-	assert_int_equal(be->ops->cpu_pmu(be, 3)->lacks_pmcs, 0xc);
+	assert_int_equal(be->ops->cpu_pmu(be, 3)->by_type.lacks_pmcs, 0xc);
 	/* Whatever the daemon asks for, there is no such register. */
 	assert_int_equal(be->ops->cpu_open(be, 3, &c, &why), 0);
 	assert_int_equal(be->ops->run(c, &write, 1, &why), 0);
@@ -433,7 +433,7 @@ TEST(open_hybrid)
 	assert_null(be->ops->cpu_pmu(be, 0));
 	f->offline[0] = false;
 	assert_int_equal(be->ops->cpu_open(be, 0, &c, &why), 0);
-	assert_string_equal(be->ops->cpu_pmu(be, 0)->type, "cpu");
+	assert_string_equal(be->ops->cpu_pmu(be, 0)->by_type.name, "cpu");
 	be->ops->cpu_close(c);
 	/* Of no type that is described. */
 	f->perfmon[0][0] = 0x07300304;

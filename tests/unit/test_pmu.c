@@ -777,16 +777,19 @@ TEST(validate_aliases)
 	pmu = named("amd64_ext");
 	pmu.pmcs[5].addr = 0xc0010003;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010003 is also the register of PERFSEL3 (0xc0010206)"));
+	assert_non_null(
+		strstr(why.text, "0xc0010003 is also the register of PERFSEL3 (0xc0010206)"));
 	pmu = named("amd64_ext");
 	pmu.pmds[5].addr = pmu.pmds[5].waddr = 0xc0010005;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010005 is also the register of PERFCTR1 (0xc0010203)"));
+	assert_non_null(
+		strstr(why.text, "0xc0010005 is also the register of PERFCTR1 (0xc0010203)"));
 	/* A selector whose events have one owner in a package, and a register that is only read. */
 	pmu = named("k8");
 	pmu.pmcs[3].addr = 0xc0010204;
 	assert_int_equal(pmu_validate(&pmu, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "0xc0010204 is also the register of PERFSEL2 (0xc0010002)"));
+	assert_non_null(
+		strstr(why.text, "0xc0010204 is also the register of PERFSEL2 (0xc0010002)"));
 	for (uint32_t addr = 0xc0010000; addr <= 0xc0010210; addr++) {
 		pmu = named("k8");
 		pmu.frees[pmu.nfrees++] = (struct pmu_free){.name = "f", .addr = addr, .width = 1};
@@ -1131,21 +1134,21 @@ TEST(types)
 	assert_true(pmu_same(&big, &big));
 	assert_false(pmu_same(&big, &small));
 	assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
-	assert_string_equal(t->of[1].type, "cpu");
-	assert_string_equal(t->of[2].type, "cpu2");
-	assert_string_equal(t->of[0].type, "cpu+cpu2");
+	assert_string_equal(t->of[1].by_type.name, "cpu");
+	assert_string_equal(t->of[2].by_type.name, "cpu2");
+	assert_string_equal(t->of[0].by_type.name, "cpu+cpu2");
 	both = &t->of[3];
-	assert_string_equal(both->type, "cpu+cpu2");
+	assert_string_equal(both->by_type.name, "cpu+cpu2");
 	assert_int_equal(both->npmcs, big.npmcs);
 	assert_int_equal(both->counter_width, 40);
 	assert_int_equal(both->status, 0); /* it would tell of wraps at 48 bits */
 	assert_int_equal(both->pmds[0].waddr, 0xc1);
 	assert_int_equal(both->pmds[0].wmask, 0x7fffffff);
-	assert_int_equal(both->lacks_pmcs, 0xc0);
-	assert_int_equal(both->lacks_pmds, 0x8c0);
+	assert_int_equal(both->by_type.lacks_pmcs, 0xc0);
+	assert_int_equal(both->by_type.lacks_pmds, 0x8c0);
 	assert_int_equal(both->pmcs[8].enable, 0x333);
-	assert_int_equal(t->of[1].lacks_pmcs | t->of[1].lacks_pmds, 0);
-	assert_int_equal(t->of[2].lacks_pmcs, 0xc0);
+	assert_int_equal(t->of[1].by_type.lacks_pmcs | t->of[1].by_type.lacks_pmds, 0);
+	assert_int_equal(t->of[2].by_type.lacks_pmcs, 0xc0);
 	assert_int_equal(t->of[0].pmcs[8].enable, 0x3333);
 	assert_true(pmu_applies(both, &t->of[1]) && pmu_applies(both, &t->of[2]));
 	assert_true(pmu_applies(&t->of[1], &t->of[1]) && !pmu_applies(&t->of[1], &t->of[2]));
@@ -1165,9 +1168,9 @@ TEST(types)
 	free(take_ptr(&t));
 	assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
 	for (unsigned p = 0; p < t->of[3].npmcs; p++)
-		assert_true(t->of[3].lacks_pmcs >> p & 1);
+		assert_true(t->of[3].by_type.lacks_pmcs >> p & 1);
 	for (unsigned d = 0; d < t->of[3].npmds; d++)
-		assert_true(t->of[3].lacks_pmds >> d & 1);
+		assert_true(t->of[3].by_type.lacks_pmds >> d & 1);
 
 	/* A register has one default before it is loaded. */
 	free(take_ptr(&t));
@@ -1255,7 +1258,7 @@ TEST(detect_hybrid)
 		raw[0] = &pmu;
 		raw[1] = &last;
 		assert_int_equal(pmu_types_new(raw, 2, &t, &why), 0);
-		assert_string_equal(t->of[1].type, hybrids[i].type);
+		assert_string_equal(t->of[1].by_type.name, hybrids[i].type);
 	}
 }
 

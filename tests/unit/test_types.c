@@ -81,14 +81,14 @@ static const struct pmu_pmc *pmc_of(const struct pmu *pmu, unsigned num)
 {
 	int row = pmu_find_pmc(pmu, num);
 
-	return row < 0 || pmu->lacks_pmcs >> row & 1 ? NULL : &pmu->pmcs[row];
+	return row < 0 || pmu->by_type.lacks_pmcs >> row & 1 ? NULL : &pmu->pmcs[row];
 }
 
 static const struct pmu_pmd *pmd_of(const struct pmu *pmu, unsigned num)
 {
 	int row = pmu_find_pmd(pmu, num);
 
-	return row < 0 || pmu->lacks_pmds >> row & 1 ? NULL : &pmu->pmds[row];
+	return row < 0 || pmu->by_type.lacks_pmds >> row & 1 ? NULL : &pmu->pmds[row];
 }
 
 /* The same meaning, by numbers instead of rows. */
@@ -115,21 +115,21 @@ static void check_rows(const struct pmu_types *t, unsigned set)
 {
 	const struct pmu *pmu = &t->of[set], *all = &t->of[0];
 
-	assert_int_equal(pmu->types, set);
+	assert_int_equal(pmu->by_type.types, set);
 	assert_int_equal(pmu->npmcs, all->npmcs);
 	assert_int_equal(pmu->npmds, all->npmds);
 	for (unsigned p = 0; p < all->npmcs; p++) {
 		assert_int_equal(pmu->pmcs[p].num, all->pmcs[p].num);
 		assert_true(p == 0 || all->pmcs[p - 1].num < all->pmcs[p].num);
 		/* What does not exist cannot be enabled, nor enable another. */
-		if (pmu->lacks_pmcs >> p & 1) {
+		if (pmu->by_type.lacks_pmcs >> p & 1) {
 			assert_int_equal(pmu->pmcs[p].addr, 0);
 			assert_int_equal(pmu->pmcs[p].rsvd, UINT64_MAX);
 			assert_int_equal(pmu->pmcs[p].gate, p);
 		}
 	}
 	for (unsigned d = 0; d < all->npmds; d++)
-		if (pmu->lacks_pmds >> d & 1) {
+		if (pmu->by_type.lacks_pmds >> d & 1) {
 			assert_int_equal(pmu->pmds[d].addr, 0);
 			assert_int_equal(pmu->pmds[d].field, 0);
 			assert_int_equal(pmu->pmds[d].global, -1);
@@ -164,7 +164,7 @@ static void check_type(const struct pmu *raw, const struct pmu *type)
 static uint32_t free_addr(const struct pmu *pmu, const char *name)
 {
 	for (unsigned i = 0; i < pmu->nfrees; i++)
-		if (strcmp(pmu->frees[i].name, name) == 0 && !(pmu->lacks_frees >> i & 1))
+		if (strcmp(pmu->frees[i].name, name) == 0 && !(pmu->by_type.lacks_frees >> i & 1))
 			return pmu->frees[i].addr;
 	return 0;
 }
@@ -265,9 +265,9 @@ TEST(random_layouts)
 		check_common(&a, &b, &t->of[3]);
 		check_all(&a, &b, &t->of[0]);
 		check_frees(&a, &b, t);
-		assert_string_equal(t->of[1].type, a.core >> 24 == 0x40 ? "core" : "atom");
+		assert_string_equal(t->of[1].by_type.name, a.core >> 24 == 0x40 ? "core" : "atom");
 		if (a.core == b.core)
-			assert_int_equal(t->of[2].type[4], '2');
+			assert_int_equal(t->of[2].by_type.name[4], '2');
 	}
 }
 

@@ -27,7 +27,7 @@ static void pmu_json_pmcs(const struct pmu *pmu, struct text *out)
 	for (unsigned i = 0; i < pmu->npmcs; i++) {
 		const struct pmu_pmc *p = &pmu->pmcs[i];
 
-		if (pmu->lacks_pmcs >> i & 1)
+		if (pmu->by_type.lacks_pmcs >> i & 1)
 			continue;
 		pmu_json_register(pmu, p->num, p->name, p->addr, out);
 		text_printf(out,
@@ -46,7 +46,7 @@ static void pmu_json_pmds(const struct pmu *pmu, struct text *out)
 	for (unsigned i = 0; i < pmu->npmds; i++) {
 		const struct pmu_pmd *d = &pmu->pmds[i];
 
-		if (pmu->lacks_pmds >> i & 1)
+		if (pmu->by_type.lacks_pmds >> i & 1)
 			continue;
 		pmu_json_register(pmu, d->num, d->name, d->addr, out);
 		text_printf(out, ",\"width\":%u,\"pmc\":%u,\"scope\":\"%s\"", d->width,

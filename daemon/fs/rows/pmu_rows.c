@@ -19,12 +19,12 @@ static const struct pmu *pmu_of_call(const struct call *call)
 
 static bool pmu_lacks_pmc(const struct pmu *pmu, const struct pmu_pmc *p)
 {
-	return pmu->lacks_pmcs >> (p - pmu->pmcs) & 1;
+	return pmu->by_type.lacks_pmcs >> (p - pmu->pmcs) & 1;
 }
 
 static bool pmu_lacks_pmd(const struct pmu *pmu, const struct pmu_pmd *d)
 {
-	return pmu->lacks_pmds >> (d - pmu->pmds) & 1;
+	return pmu->by_type.lacks_pmds >> (d - pmu->pmds) & 1;
 }
 
 /* Adds to a register's line which CPUs share the register. */

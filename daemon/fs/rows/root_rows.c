@@ -97,7 +97,7 @@ static void root_end_cpu(struct fs *fs, unsigned cpu, struct text *out)
 	TEXT_CLEANUP struct text regs = {0};
 
 	if (pmu)
-		text_printf(out, " type=%s", pmu->type);
+		text_printf(out, " type=%s", pmu->by_type.name);
 	if (yielded)
 		text_printf(out, " yielded=%s", yielded->name);
 	if (be->ops->unrestored)

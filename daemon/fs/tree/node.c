@@ -271,7 +271,7 @@ static bool node_find_type(const struct call *dir, const char *name, struct node
 	const struct pmu_types *types = dir->fs->be->types;
 
 	for (n->reg = 0; types && n->reg < types->n; n->reg++)
-		if (strcmp(types->of[1U << n->reg].type, name) == 0)
+		if (strcmp(types->of[1U << n->reg].by_type.name, name) == 0)
 			return true;
 	return false;
 }
@@ -403,7 +403,7 @@ static bool node_next_type(const struct call *dir, uint64_t *cookie, struct node
 	if (*cookie >= members)
 		return node_next_file(dir, members, cookie, n, name);
 	n->reg = (unsigned)(*cookie)++;
-	snprintf(name, 256, "%s", types->of[1U << n->reg].type);
+	snprintf(name, 256, "%s", types->of[1U << n->reg].by_type.name);
 	return true;
 }
 
