@@ -73,7 +73,7 @@ static int threads_read(struct call *call, struct text *out, struct err *e)
 }
 
 const struct row rows_threads[] = {
-	{FILE_ROW(DIR_CTX, "threads", 0400), .length = LINES_OF_MACHINE, .fresh = true,
-		.waits = true, .read = threads_read},
+	{FILE_ROW(DIR_CTX, "threads", 0400), .flags = ROW_FRESH | ROW_WAITS,
+		.length = LINES_OF_MACHINE, .read = threads_read},
 	ROW_END,
 };
