@@ -187,6 +187,9 @@ static int perf_software_attr(
 	if (!se)
 		return err_set(e, EINVAL,
 			"it is not a software event: write a name or a value from pmu/events");
+	if (sel & PERFSEL_PRECISE)
+		return err_set(
+			e, EINVAL, "samples of %s are exact: leave bits 48 and 49 clear", se->name);
 	if (!se->levels && (!(sel & EVTSEL_USR) || !(sel & EVTSEL_OS)) && !perfsel_user_clock(sel))
 		return err_set(e, EINVAL,
 			"%s cannot be counted at one level only: "
@@ -215,6 +218,7 @@ static int perf_hardware_attr(
 			"cpu): use the software events of pmu/events");
 	attr->type = (uint32_t)src->cpu;
 	attr->config = sel & (PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV);
+	attr->precise_ip = sel >> PERFSEL_PRECISE_AT & 3;
 	/* The kernel must not multiplex the event: counts are never scaled. */
 	attr->pinned = 1;
 	return 0;
@@ -302,6 +306,12 @@ static int perf_open_refused(
 			"perf_event_open: %s: CPU %u is offline or does not exist: "
 			"see /sys/devices/system/cpu/online",
 			err_name(no), cpu);
+	if (attr->precise_ip && (no == EOPNOTSUPP || no == ENOENT))
+		return err_set(e, EOPNOTSUPP,
+			"perf_event_open: %s: this CPU, or its kernel, has no samples of the event "
+			"that are as precise (bits 48 and 49, which pfm sets for :p and :pp): ask "
+			"for less, or leave them out",
+			err_name(no));
 	if (no == EINVAL)
 		return err_set(e, no,
 			"perf_event_open: EINVAL: this CPU cannot count the event with these bits "
@@ -335,8 +345,10 @@ static void perf_set_clock(struct perf_event_attr *attr)
 /* Selects the contents of sample records, which backend/perf/ring.c parses. */
 static void perf_set_sampling(struct perf_event_attr *attr, const struct perf_sampling *sampling)
 {
-	if (!sampling->period)
+	if (!sampling->period) {
+		attr->precise_ip = 0;
 		return;
+	}
 	perf_set_clock(attr);
 	attr->sample_period = sampling->period;
 	attr->wakeup_events = sampling->batch;

@@ -17,17 +17,20 @@
 #include "perfmonfs/backend.h"
 #include "perfmonfs/pmu.h"
 
-#define PERFSEL_CODE     0xf0000ffffULL /* Event, unit mask, AMD's event bits 11:8. */
-#define PERFSEL_EDGE     (1ULL << 18)
-#define PERFSEL_INV      (1ULL << 23)
-#define PERFSEL_CMASK    0xff000000ULL
+#define PERFSEL_CODE  0xf0000ffffULL /* Event, unit mask, AMD's event bits 11:8. */
+#define PERFSEL_EDGE  (1ULL << 18)
+#define PERFSEL_INV   (1ULL << 23)
+#define PERFSEL_CMASK 0xff000000ULL
+/* perf_event_attr.precise_ip of samples; has no effect on a counter that does not interrupt. */
+enum { PERFSEL_PRECISE_AT = 48 };
+#define PERFSEL_PRECISE  (3ULL << PERFSEL_PRECISE_AT)
 #define PERFSEL_CLASS    (0xffULL << 56)
 #define PERFSEL_SOFTWARE (1ULL << 56)
 
 /* Bits that have a meaning in any class. */
 #define PERFSEL_BITS                                                                               \
-	(PERFSEL_CLASS | PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE | PERFSEL_INV | EVTSEL_USR |  \
-		EVTSEL_OS | EVTSEL_EN)
+	(PERFSEL_CLASS | PERFSEL_PRECISE | PERFSEL_CODE | PERFSEL_CMASK | PERFSEL_EDGE |           \
+		PERFSEL_INV | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN)
 
 /* The target of events: a thread on all CPUs, or everything that a CPU runs. */
 struct perf_target {

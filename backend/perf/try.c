@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 static const struct perf_sampling perf_none;
+/* Only an event that interrupts can be refused as not precise. */
+static const struct perf_sampling perf_rare = {.period = 1ULL << 40};
 
 void perf_trial_init(struct perf_trial *t)
 {
@@ -29,7 +31,8 @@ static bool perf_is_refusal(int no)
 
 static int perf_try_kind(const struct perf_kind *kind, uint64_t sel, struct err *e)
 {
-	int fd = perf_trial_new(&kind->src, -1, sel, &perf_none, e);
+	int fd = perf_trial_new(
+		&kind->src, -1, sel, sel & PERFSEL_PRECISE ? &perf_rare : &perf_none, e);
 
 	if (fd < 0)
 		return perf_is_refusal(-fd) ? fd : 0;

@@ -54,8 +54,8 @@ static const char pfm_pmus_umc_pmds[] =
 		UMC_PMD(65, 0xc0010803, 0) UMC_PMD(68, 0xc0010809, 1) UMC_PMD(69, 0xc001080b, 1)
 			UMC_PMD(72, 0xc0010811, 2) UMC_PMD(73, 0xc0010813, 2);
 
-static const char pfm_pmus_perf_pmcs[] = "0 SLOT0 perf 0x0 0x0 0x00fffff00030f800\n"
-					 "1 SLOT1 perf 0x1 0x0 0x00fffff00030f800\n";
+static const char pfm_pmus_perf_pmcs[] = "0 SLOT0 perf 0x0 0x0 0x00fcfff00030f800\n"
+					 "1 SLOT1 perf 0x1 0x0 0x00fcfff00030f800\n";
 static const char pfm_pmus_perf_pmds[] = "0 SLOT0 perf 0x0 0x0 0x0\n1 SLOT1 perf 0x1 0x0 0x0\n";
 static const char pfm_pmus_perf_events[] =
 	"page-faults 0x0100000000430003 page faults, minor and major\n"

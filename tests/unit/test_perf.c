@@ -37,7 +37,7 @@
 static struct {
 	bool old;
 	int refuse;
-	unsigned opens, pinned, room, members;
+	unsigned opens, pinned, room, members, precise;
 } kernel;
 
 /* As the kernel validates a group: members that are disabled do not count. */
@@ -69,6 +69,7 @@ long __wrap_syscall(
 
 		kernel.opens++;
 		kernel.pinned += a->pinned;
+		kernel.precise = a->precise_ip;
 		if (kernel.old && a->read_format & PERF_FORMAT_LOST) {
 			errno = EINVAL;
 			return -1;
@@ -587,6 +588,26 @@ TEST(takes_counter)
 	assert_false(perfsel_takes_counter(LEVELS | EVTSEL_EN)); /* no event */
 	for (unsigned i = 0; i < be->pmu->nevents; i++)
 		assert_false(perfsel_takes_counter(be->pmu->events[i].value));
+}
+
+/* Bits 48 and 49 ask for precise samples; without samples, the kernel would refuse them. */
+TEST(precise)
+{
+	const struct perf_sources src = {.cpu = 4, .msr = -1};
+	const struct perf_sampling none = {.period = 0}, sampling = {.period = 1000, .batch = 1};
+	const uint64_t sel = 0xc0 | LEVELS | 2ULL << 48;
+	struct err e = {0};
+
+	kernel.refuse = ENOENT;
+	assert_int_equal(perf_trial_new(&src, -1, sel, &sampling, &e), -EOPNOTSUPP);
+	assert_int_equal(kernel.precise, 2);
+	assert_int_equal(perf_trial_new(&src, -1, sel, &none, &e), -ENOENT);
+	assert_int_equal(kernel.precise, 0);
+	assert_int_equal(perf_trial_new(&src, -1, 0xc0 | LEVELS, &sampling, &e), -ENOENT);
+	assert_int_equal(kernel.precise, 0);
+	kernel.refuse = 0;
+	assert_int_equal(perf_trial_new(&src, -1, event("page-faults") | 1ULL << 48, &sampling, &e),
+		-EINVAL);
 }
 
 /* Retired instructions have the same code on Intel and AMD. */

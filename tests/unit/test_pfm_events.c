@@ -193,7 +193,7 @@ TEST(modifiers)
 	refused(&pmu, "branches:c=", EINVAL, "c=N");
 	refused(&pmu, "ref-cycles:e", EOPNOTSUPP, "modifiers");
 	refused(&pmu, "branches:x", ENOENT, "modifiers");
-	refused(&pmu, "cycles:pp", ENOENT, "modifiers");
+	refused(&pmu, "cycles:D", ENOENT, "modifiers");
 	refused(&pmu, "", EINVAL, "");
 	pfm_pmu_free(&pmu);
 }
@@ -311,6 +311,25 @@ TEST(perf)
 	encodes(&bare, "cs:k", 0x0100000000000004, EVENT_KERNEL, 0x3);
 	pfm_pmu_free(&pmu);
 	pfm_pmu_free(&bare);
+}
+
+TEST(precise)
+{
+	struct pfm_pmu perf = pmu_perf(ARCH_INTEL), real = pmu_intel();
+	struct err e = {0};
+	struct pfm_event event;
+
+	encodes(&perf, "instructions:p", 0x10000000000c0, 0, 0x3);
+	encodes(&perf, "r00c0:upp", 0x20000000000c0, EVENT_USER, 0x3);
+	encodes(&perf, "instructions:pp:k:p", 0x30000000000c0, EVENT_KERNEL, 0x3);
+	refused(&perf, "instructions:pppp", EINVAL, "3 times");
+	refused(&perf, "page-faults:p", EINVAL, "exact");
+	refused(&real, "instructions:pp", EOPNOTSUPP, "--backend=perf");
+	event = resolved(&perf, "instructions:p");
+	assert_int_equal(event_check_level(&perf, &event, true, EVENT_USER, &e), 0);
+	assert_int_equal(event_check_level(&perf, &event, false, EVENT_USER, &e), -EINVAL);
+	pfm_pmu_free(&perf);
+	pfm_pmu_free(&real);
 }
 
 TEST(merged)
@@ -910,8 +929,7 @@ TEST(cpuinfo)
 	assert_int_equal(cpu.encoding, ARCH_AMD);
 	assert_int_equal(cpu.family, 26);
 	assert_int_equal(cpu.model, 2);
-	assert_int_equal(
-		cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, ARCH_INTEL);
+	assert_int_equal(cpuinfo_parse(slice_of("vendor_id: GenuineIntel\n")).encoding, ARCH_INTEL);
 	cpu = cpuinfo_parse(slice_of(""));
 	assert_int_equal(cpu.encoding, ARCH_NONE);
 	assert_int_equal(cpu.family, -1);

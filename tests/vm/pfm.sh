@@ -114,6 +114,16 @@ pfm_unwinds() {
 	between "those of them that have all their callers" "$1" $(($2 * 99 / 100)) "$2"
 }
 
+# The wait of a process that sleeps, in ns: at least as long, and within the time that was sampled
+pfm_waits() {
+	check "pfm record --off-cpu" "$here/pfm" record -o /tmp/recorded --off-cpu sleep 0.5
+	"$here/pfm" report /tmp/recorded >/tmp/flat
+	between "ns that sleep waited" "$("$here/pfm" report /tmp/recorded --folded | awk '
+		/^sleep;.*;\[waiting\]/ { n += $NF }
+		END { printf "%.0f", n }')" 500000000 \
+		"$(awk '/^# sampled for/ { printf "%.0f", 1e9 * $4 + 1000000 }' /tmp/flat)"
+}
+
 pfm_says() { # WHAT STATUS PATTERN ARGUMENT...: pfm's exit status and words
 	what=$1 status=$2 pattern=$3
 	shift 3

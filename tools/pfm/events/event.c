@@ -18,7 +18,7 @@
 #define EVENT_FIELDS 0xff00000f0000ffffULL
 
 /* Bits of the perf backend: class 0 are hardware events. */
-enum { EVENT_CLASS = 56, EVENT_SOFTWARE = 1 };
+enum { EVENT_PRECISE = 48, EVENT_CLASS = 56, EVENT_SOFTWARE = 1 };
 
 static const char event_no_hardware[] =
 	"the kernel has no PMU for hardware events here, as in many virtual machines";
@@ -458,7 +458,7 @@ static int event_refuse_foreign(const struct pfm_pmu *pmu, struct slice name, st
 	if (!hint && memchr(name.p, '/', name.n))
 		hint = "with slashes, write PMU/EVENT/ or PMU/EVENT/MODIFIERS";
 	if (!hint && event_has_modifier(pmu, bare, source))
-		hint = "modifiers are u, k, e, i and c=N, see pfm-events(5)";
+		hint = "modifiers are u, k, p, e, i and c=N, see pfm-events(5)";
 	return hint ? err_set(e, ENOENT, "%.*s: no such event of %s: %s", SLICE_ARG(name),
 			      pmu->name, hint)
 		    : 0;
@@ -602,6 +602,22 @@ const char *event_type(const struct pfm_pmu *pmu, const char *text)
 	return event_source_type(pmu, event_cut_source(&bare));
 }
 
+/* PEBS and IBS are the kernel's. Polling finds where the program is then, whatever the counter. */
+static int event_set_precise(
+	const struct pfm_pmu *pmu, unsigned precise, struct pfm_event *event, struct err *e)
+{
+	if (!event_is_perf(pmu))
+		return err_set(e, EOPNOTSUPP,
+			"the %s backend has no precise samples: leave p out, or mount with "
+			"perfmonfs --backend=perf",
+			pmu->backend);
+	if (event->code >> EVENT_CLASS)
+		return err_set(
+			e, EINVAL, "samples of the kernel's own events are exact: leave p out");
+	event->code |= (uint64_t)precise << EVENT_PRECISE;
+	return 0;
+}
+
 int event_resolve(
 	const struct pfm_pmu *pmu, const char *text, struct pfm_event *event, struct err *e)
 {
@@ -632,6 +648,8 @@ int event_resolve(
 		rc = event_resolve_name(pmu, rest, &m, event, e);
 	if (m.level)
 		event->level = m.level;
+	if (rc == 0 && m.precise)
+		rc = event_set_precise(pmu, m.precise, event, e);
 	if (rc == 0 || rc == -ENOENT)
 		return rc;
 	return err_prefix(e, "%.*s", SLICE_ARG(slice_of(text)));
@@ -669,6 +687,11 @@ int event_check_level(const struct pfm_pmu *pmu, const struct pfm_event *event, 
 	const unsigned both = EVENT_USER | EVENT_KERNEL;
 	const bool clock = sampled && event_is_clock(event);
 
+	if (event_is_perf(pmu) && event->code >> EVENT_PRECISE & EVENT_PRECISE_MAX && !sampled)
+		return err_set(e, EINVAL,
+			"%s: precise samples are those of pfm record: leave p out, as counts are "
+			"the same",
+			event->name);
 	if (event_has_levels(pmu, event) || (clock && event->level == EVENT_USER))
 		return 0;
 	if (event->level && event->level != both)

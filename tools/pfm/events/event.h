@@ -21,8 +21,8 @@ enum { EVENT_USER = 1, EVENT_KERNEL = 2 };
 struct pfm_event {
 	/* As the user wrote it, with modifiers, but without the prefix of the PMU's own type. */
 	char name[EVENT_TEXT];
-	uint64_t code;     /* as in struct event_row, with edge, invert and counter mask */
-	unsigned level;    /* EVENT_USER, EVENT_KERNEL or both; 0: not given in the text */
+	uint64_t code;  /* as in struct event_row, with edge, invert, counter mask and precision */
+	unsigned level; /* EVENT_USER, EVENT_KERNEL or both; 0: not given in the text */
 	uint64_t counters; /* counters of the PMU that can count it, as bits; not 0 */
 	uint64_t escrs; /* NetBurst: ESCRs that can have the event, as bits by PMC; 0: not needed */
 	uint64_t cccr;  /* with an ESCR: bits of the CCCR that compare and threshold */
@@ -41,8 +41,8 @@ int event_resolve(
 
 /*
  * Checks the level of @event. -EACCES: the kernel counts it only at both levels together, and
- * @allowed has one; -EINVAL: the text of such an event names a level. If the event is to be
- * @sampled, clocks may be at user level.
+ * @allowed has one; -EINVAL: the text of such an event names a level, or asks for precise
+ * samples where there are none. If the event is to be @sampled, clocks may be at user level.
  */
 int event_check_level(const struct pfm_pmu *pmu, const struct pfm_event *event, bool sampled,
 	unsigned allowed, struct err *e);

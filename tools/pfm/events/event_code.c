@@ -36,6 +36,10 @@ static int event_set_letter(struct slice word, char c, struct event_modifiers *m
 	unsigned level = c == 'u' ? EVENT_USER : c == 'k' ? EVENT_KERNEL : 0;
 	int rc = event_set_once((m->bits & bit) || (m->level & level), word, e);
 
+	m->precise += c == 'p';
+	if (m->precise > EVENT_PRECISE_MAX)
+		return err_set(
+			e, EINVAL, "the modifier p is given more than %d times", EVENT_PRECISE_MAX);
 	m->bits |= bit;
 	m->level |= level;
 	return rc;
@@ -44,7 +48,7 @@ static int event_set_letter(struct slice word, char c, struct event_modifiers *m
 static bool event_all_letters(struct slice word)
 {
 	for (size_t i = 0; i < word.n; i++)
-		if (!memchr("ukei", word.p[i], 4))
+		if (!memchr("ukpei", word.p[i], 5))
 			return false;
 	return word.n;
 }

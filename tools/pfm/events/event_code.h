@@ -23,11 +23,15 @@ enum { EVENT_SEL_CMASK = 24 };
 struct event_modifiers {
 	uint64_t bits; /* edge, invert and counter mask of an event select */
 	unsigned level;
+	unsigned precise; /* number of letters p */
 };
 
+enum { EVENT_PRECISE_MAX = 3 };
+
 /*
- * Cuts modifiers off the end of @text: ":u" and ":k" in one word or two, ":e", ":i", ":c=N". Other
- * words stay: they are unit masks. -EINVAL: one is given twice; -ERANGE: N is over 255.
+ * Cuts modifiers off the end of @text: ":u" and ":k" in one word or two, ":p" to ":ppp", ":e",
+ * ":i", ":c=N". Other words stay: they are unit masks. -EINVAL: one is given twice; -ERANGE: N is
+ * over 255.
  */
 int event_code_modifiers(struct slice *text, struct event_modifiers *m, struct err *e);
 
