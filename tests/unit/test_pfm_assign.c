@@ -148,8 +148,8 @@ static void random_case(void)
 	uint64_t free =
 		below(&random_state, 4) ? pmu.all : below(&random_state, (unsigned)pmu.all + 1);
 	struct event_place places[MAX_EVENTS];
-	uint32_t conflict;
 	struct err e = {0};
+	uint32_t conflict;
 	int rc;
 
 	for (unsigned i = 0; i < MAX_EVENTS; i++) {
@@ -163,7 +163,8 @@ static void random_case(void)
 			events[i].extra = below(&random_state, 2);
 		}
 	}
-	rc = assign_events(&pmu, events, n, free, places, &conflict, &e);
+	rc = assign_events(&pmu, events, n, free, places, &e);
+	conflict = assign_conflict(&pmu, events, n, free);
 	if (rc == 0) {
 		check_assigned(&pmu, events, n, free, places);
 		assert_int_equal(conflict, 0);
@@ -187,16 +188,15 @@ TEST(preference)
 	struct pfm_pmu pmu = {.general = 0xf, .all = 0x7000f};
 	struct pfm_event events[] = {
 		event_on(0xf), event_on(0x1000f), event_on(0xf), event_on(0x2), event_on(0x40000)};
-	uint32_t conflict;
 	struct event_place places[5];
 
-	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &conflict, &why), 0);
+	assert_int_equal(assign_events(&pmu, events, 5, pmu.all, places, &why), 0);
 	assert_int_equal(places[0].row, 0);
 	assert_int_equal(places[1].row, 16);
 	assert_int_equal(places[3].row, 1);
 	assert_int_equal(places[4].row, 18);
 	/* The fixed counter is in use. */
-	assert_int_equal(assign_events(&pmu, events, 2, 0xf, places, &conflict, &why), 0);
+	assert_int_equal(assign_events(&pmu, events, 2, 0xf, places, &why), 0);
 	assert_int_equal(places[0].row, 0);
 	assert_int_equal(places[1].row, 1);
 }
@@ -207,24 +207,21 @@ TEST(large)
 	struct pfm_pmu pmu = {.general = 0xfffff, .all = 0xfffff};
 	struct pfm_event events[EVENT_MAX + 1];
 	struct event_place places[EVENT_MAX];
-	uint32_t conflict;
 	struct err e = {0};
 
 	for (unsigned i = 0; i <= EVENT_MAX; i++)
 		events[i] = event_on(0xfffff);
-	assert_int_equal(assign_events(&pmu, events, 20, pmu.all, places, &conflict, &e), 0);
+	assert_int_equal(assign_events(&pmu, events, 20, pmu.all, places, &e), 0);
 	check_assigned(&pmu, events, 20, pmu.all, places);
-	assert_int_equal(
-		assign_events(&pmu, events, EVENT_MAX, pmu.all, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(__builtin_popcount(conflict), 21);
-	assert_int_equal(assign_events(&pmu, events, EVENT_MAX + 1, pmu.all, places, &conflict, &e),
-		-EINVAL);
+	assert_int_equal(assign_events(&pmu, events, EVENT_MAX, pmu.all, places, &e), -ENOSPC);
+	assert_int_equal(__builtin_popcount(assign_conflict(&pmu, events, EVENT_MAX, pmu.all)), 21);
+	assert_int_equal(assign_events(&pmu, events, EVENT_MAX + 1, pmu.all, places, &e), -EINVAL);
 	/* A chain: each event shares a counter with the next, and one has none left. */
 	for (unsigned i = 0; i < 20; i++)
 		events[i] = event_on(3ULL << i & 0xfffff);
 	events[20] = event_on(0x1);
-	assert_int_equal(assign_events(&pmu, events, 21, pmu.all, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(__builtin_popcount(conflict), 21);
+	assert_int_equal(assign_events(&pmu, events, 21, pmu.all, places, &e), -ENOSPC);
+	assert_int_equal(__builtin_popcount(assign_conflict(&pmu, events, 21, pmu.all)), 21);
 }
 
 TEST(sentence)
@@ -232,16 +229,15 @@ TEST(sentence)
 	struct pfm_pmu pmu = {.general = 0x3, .all = 0x3};
 	struct pfm_event events[] = {event_on(0x1), event_on(0x3), event_on(0x1)};
 	struct err e = {0};
-	uint32_t conflict;
 	struct event_place places[3];
 
 	snprintf(events[0].name, sizeof(events[0].name), "first");
 	snprintf(events[2].name, sizeof(events[2].name), "third");
-	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(conflict, 5);
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &e), -ENOSPC);
+	assert_int_equal(assign_conflict(&pmu, events, 3, 3), 5);
 	assert_non_null(strstr(e.text, "first and third"));
-	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &conflict, &e), -EBUSY);
-	assert_int_equal(conflict, 1);
+	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &e), -EBUSY);
+	assert_int_equal(assign_conflict(&pmu, events, 2, 2), 1);
 	assert_non_null(strstr(e.text, "first"));
 }
 
@@ -261,22 +257,21 @@ TEST(escrs)
 	struct pfm_event events[3] = {event_on(0x3), event_on(0x3), event_on(0x3)};
 	struct event_place places[3];
 	struct err e = {0};
-	uint32_t conflict;
 
 	for (unsigned i = 0; i < 3; i++)
 		events[i].escrs = 0x1;
-	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(conflict, 3);
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &e), -ENOSPC);
+	assert_int_equal(assign_conflict(&pmu, events, 3, 3), 3);
 	assert_non_null(
 		strstr(e.text, "event and event cannot be counted together: they share PMC 0"));
 	events[1].escrs = 0x3;
-	assert_int_equal(assign_events(&pmu, events, 2, 3, places, &conflict, &e), 0);
+	assert_int_equal(assign_events(&pmu, events, 2, 3, places, &e), 0);
 	assert_int_equal(places[0].escr, 0);
 	assert_int_equal(places[1].escr, 1);
 	events[2].escrs = 0x4;
-	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(conflict, 7);
+	assert_int_equal(assign_events(&pmu, events, 3, 3, places, &e), -ENOSPC);
+	assert_int_equal(assign_conflict(&pmu, events, 3, 3), 7);
 	assert_non_null(strstr(e.text, "they share PMD 0-1"));
-	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &conflict, &e), -EBUSY);
-	assert_int_equal(conflict, 3);
+	assert_int_equal(assign_events(&pmu, events, 2, 2, places, &e), -EBUSY);
+	assert_int_equal(assign_conflict(&pmu, events, 2, 2), 3);
 }

@@ -860,7 +860,6 @@ TEST(umc_assigned)
 	const char *const names[] = {"cas.rd", "r0076:u", "cas.wr"};
 	struct pfm_pmu pmu = pmu_umc();
 	struct pfm_event events[4];
-	uint32_t conflict;
 	struct err e = {0};
 	struct event_place places[4];
 
@@ -868,15 +867,15 @@ TEST(umc_assigned)
 	for (unsigned i = 0; i < 3; i++)
 		events[i] = resolved(&pmu, names[i]);
 	events[3] = resolved(&pmu, "cas");
-	assert_int_equal(assign_events(&pmu, events, 3, pmu.all, places, &conflict, &e), 0);
+	assert_int_equal(assign_events(&pmu, events, 3, pmu.all, places, &e), 0);
 	programs(&pmu, names, 3, places, BOTH,
 		"pmc64 0x8000010a\npmc68 0x8000010a\npmc72 0x8000010a\npmc0 0x410076\n"
 		"pmc65 0x8000020a\npmc69 0x8000020a\npmc73 0x8000020a\n");
-	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, places, &conflict, &e), -ENOSPC);
-	assert_int_equal(conflict, 0xd);
+	assert_int_equal(assign_events(&pmu, events, 4, pmu.all, places, &e), -ENOSPC);
+	assert_int_equal(assign_conflict(&pmu, events, 4, pmu.all), 0xd);
 	assert_non_null(strstr(e.text, "PMD 64-73:2/4"));
 	/* One of its PMDs is in use. */
-	assert_int_equal(assign_events(&pmu, events, 3, 0x7, places, &conflict, &e), -EBUSY);
+	assert_int_equal(assign_events(&pmu, events, 3, 0x7, places, &e), -EBUSY);
 	pfm_pmu_free(&pmu);
 }
 

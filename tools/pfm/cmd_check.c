@@ -35,7 +35,6 @@ struct check {
 	struct tree tree;
 	struct pmus pmus;
 	struct plans cpus, threads; /* the default events */
-	struct group_list groups;   /* empty */
 	bool any;                   /* something can be counted */
 };
 
@@ -228,7 +227,7 @@ static int check_plan(
 	struct check *c, const struct place_options *where, struct plans *plans, struct err *e)
 {
 	const struct plan_events wanted = {NULL, NULL};
-	int rc = load_plans(&wanted, &c->tree, &c->pmus, where, &c->groups, plans, e);
+	int rc = load_plans(&wanted, &c->tree, &c->pmus, where, plans, e);
 
 	for (unsigned i = 0; rc == 0 && i < plans->n; i++)
 		rc = plan_assign(&plans->all[i], plans->all[i].pmu, false, e);

@@ -67,8 +67,7 @@ static int encode_print_regs(
 {
 	struct event_setting out[EVENT_MAX_SETTINGS];
 	struct event_place places[EVENT_MAX];
-	uint32_t conflict;
-	int rc = assign_events(pmu, events, n, pmu->all, places, &conflict, e);
+	int rc = assign_events(pmu, events, n, pmu->all, places, e);
 
 	if (rc < 0)
 		return rc;

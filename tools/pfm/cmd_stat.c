@@ -38,10 +38,9 @@ struct stat_run {
 	struct plans plans;
 	struct pmus pmus;
 	struct tree tree;
-	struct tallies tallies[2]; /* of the command, or of the two that are compared */
-	unsigned command;          /* index of the current command in tallies */
-	char *shell[4];            /* sh -c LINE, the current command of a comparison */
-	struct group_list groups;
+	struct tallies tallies[2];    /* of the command, or of the two that are compared */
+	unsigned command;             /* index of the current command in tallies */
+	char *shell[4];               /* sh -c LINE, the current command of a comparison */
 	struct regions table;         /* of regions */
 	bool header;                  /* the header was printed */
 	struct input input;           /* of the command */
@@ -77,8 +76,7 @@ static void stat_name_user(const struct stat_run *s, const struct plan *p, struc
 static int stat_plan(struct stat_run *s, struct err *e)
 {
 	struct plans *plans = &s->plans;
-	int rc = load_plans(
-		&s->options.wanted, &s->tree, &s->pmus, &s->options.where, &s->groups, plans, e);
+	int rc = load_plans(&s->options.wanted, &s->tree, &s->pmus, &s->options.where, plans, e);
 
 	for (unsigned i = 0; rc == 0 && i < plans->n; i++) {
 		struct plan *p = &plans->all[i];
@@ -585,7 +583,6 @@ static int stat_main(int argc, char **argv, struct err *e)
 	regions_close(&s.table);
 	plans_free(&s.plans);
 	pmus_free(&s.pmus);
-	group_free(&s.groups);
 	tree_close(&s.tree);
 	if (s.report.out)
 		fclose(s.report.out);

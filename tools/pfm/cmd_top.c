@@ -78,7 +78,6 @@ struct top_run {
 	struct plans plans; /* only one is used */
 	struct pmus pmus;
 	struct tree tree;
-	struct group_list groups;
 	struct plan_events wanted;
 	const char *sort;
 	uint64_t interval_ns, begin_ns, count;
@@ -233,7 +232,7 @@ static int top_plan(struct top_run *r, struct err *e)
 	int rc;
 
 	top_choose_events(r);
-	rc = load_plans(&r->wanted, &r->tree, &r->pmus, NULL, &r->groups, &r->plans, e);
+	rc = load_plans(&r->wanted, &r->tree, &r->pmus, NULL, &r->plans, e);
 
 	if (rc == 0)
 		rc = plan_assign(&r->plans.all[0], &r->pmus.common, false, e);
@@ -558,7 +557,6 @@ static int top_main(int argc, char **argv, struct err *e)
 	signals_close(&r.signals);
 	plans_free(&r.plans);
 	pmus_free(&r.pmus);
-	group_free(&r.groups);
 	tree_close(&r.tree);
 	if (rc < 0 && r.begin_ns && file_is_gone(-rc)) /* The daemon has ended. */
 		return PFM_EXIT_LOST;

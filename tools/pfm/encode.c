@@ -8,8 +8,7 @@ int encode_value(const struct pfm_pmu *pmu, const struct pfm_event *event,
 {
 	uint64_t general = event->counters & pmu->general;
 	struct event_place place;
-	uint32_t conflict;
-	int rc = assign_events(pmu, event, 1, general ? general : pmu->all, &place, &conflict, e);
+	int rc = assign_events(pmu, event, 1, general ? general : pmu->all, &place, e);
 
 	if (rc < 0)
 		return rc;

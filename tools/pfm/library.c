@@ -126,10 +126,9 @@ static int library_regs(
 {
 	struct event_setting out[EVENT_MAX_SETTINGS];
 	struct event_place places[EVENT_MAX];
-	uint32_t conflict;
 	size_t at = 0;
 	unsigned n;
-	int rc = assign_events(l->pmu, l->event, l->n, l->pmu->all, places, &conflict, e);
+	int rc = assign_events(l->pmu, l->event, l->n, l->pmu->all, places, e);
 
 	if (rc < 0)
 		return rc;

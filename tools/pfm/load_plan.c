@@ -111,17 +111,16 @@ static int load_plan_threads(struct plans *plans, const struct tree *t, const st
 	return load_plan_list_cpus(&plans->all[0], t, e);
 }
 
-static int load_plan_events(const struct plan_events *wanted, struct group_list *groups,
-	struct plans *plans, struct err *e)
+static int load_plan_events(const struct plan_events *wanted, struct plans *plans, struct err *e)
 {
 	int rc = 0;
 
 	if (!wanted->group && !wanted->events)
 		return plans_add_defaults(plans, e);
 	if (wanted->group)
-		rc = load_groups(groups, e);
+		rc = load_groups(&plans->groups, e);
 	if (rc == 0 && wanted->group)
-		rc = plans_add_group(plans, groups, wanted->group, e);
+		rc = plans_add_group(plans, &plans->groups, wanted->group, e);
 	if (rc == 0 && wanted->events)
 		rc = plans_add(plans, wanted->events, e);
 	return rc;
@@ -140,8 +139,7 @@ static int load_plan_check(const struct plan *p, const struct place_options *whe
 }
 
 int load_plans(const struct plan_events *wanted, const struct tree *t, const struct pmus *pmus,
-	const struct place_options *where, struct group_list *groups, struct plans *plans,
-	struct err *e)
+	const struct place_options *where, struct plans *plans, struct err *e)
 {
 	int rc = 0;
 
@@ -162,7 +160,7 @@ int load_plans(const struct plan_events *wanted, const struct tree *t, const str
 		p->level = machine_levels(t);
 		p->free = machine_free_counters(t, p->pmu);
 	}
-	rc = load_plan_events(wanted, groups, plans, e);
+	rc = load_plan_events(wanted, plans, e);
 	for (unsigned i = 0; rc == 0 && i < plans->n; i++)
 		rc = load_plan_check(&plans->all[i], where, e);
 	return rc;

@@ -13,11 +13,9 @@
 /*
  * Makes plans for @wanted, without counters: plan_assign() is next. If @where names CPUs of several
  * types, there is a plan for each type, otherwise one for what all CPUs have. @pmus must stay.
- * Reads @groups, which must stay, if a group is wanted. Call group_free() and plans_free(), even
- * after a failure.
+ * Call plans_free(), even after a failure.
  */
 int load_plans(const struct plan_events *wanted, const struct tree *t, const struct pmus *pmus,
-	const struct place_options *where, struct group_list *groups, struct plans *plans,
-	struct err *e);
+	const struct place_options *where, struct plans *plans, struct err *e);
 
 #endif

@@ -66,12 +66,10 @@ static int record_place_events(
 	struct event_setting settings[EVENT_MAX_SETTINGS];
 	struct event_place places[SAMPLING_EVENTS];
 	struct sampling *s = &plan->sampling;
-	uint32_t conflict;
 	unsigned n;
 	int at = 0;
 
-	if (assign_events(pmu, plan->events, s->n, machine_free_counters(t, pmu), places, &conflict,
-		    e) < 0)
+	if (assign_events(pmu, plan->events, s->n, machine_free_counters(t, pmu), places, e) < 0)
 		return -e->no;
 	n = event_program(pmu, plan->events, s->n, places, machine_levels(t), settings);
 	for (unsigned i = 0; i < n; i++)

@@ -343,13 +343,12 @@ static void assign_report(const struct assign *a, struct event_place *places)
 }
 
 int assign_events(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	uint64_t free, struct event_place *places, uint32_t *conflict, struct err *e)
+	uint64_t free, struct event_place *places, struct err *e)
 {
 	struct assign_conflict found;
 	struct assign a, whole;
 	uint32_t extra;
 
-	*conflict = 0;
 	if (n > EVENT_MAX)
 		return err_set(e, EINVAL, "more than %d events", EVENT_MAX);
 	a = assign_begin(pmu, events, n, UINT32_MAX, free & pmu->all);
@@ -359,9 +358,17 @@ int assign_events(const struct pfm_pmu *pmu, const struct pfm_event *events, uns
 		return 0;
 	}
 	found = assign_find_conflict(&a, extra);
-	*conflict = found.set;
 	if (found.set == extra)
 		return assign_refuse_extra(&a, extra, e);
 	whole = assign_begin(pmu, events, n, found.set, pmu->all);
 	return assign_refuse(&a, &found, assign_all(&whole), e);
+}
+
+uint32_t assign_conflict(
+	const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n, uint64_t free)
+{
+	struct assign a = assign_begin(pmu, events, n, UINT32_MAX, free & pmu->all);
+	uint32_t extra = assign_extra_conflict(&a);
+
+	return !extra && assign_all(&a) ? 0 : assign_find_conflict(&a, extra).set;
 }

@@ -14,10 +14,13 @@
  * assignment if there is one. Events with fixed counters get these, so that the others have more
  * choice.
  *
- * On failure, *@conflict has the smallest set of events that cannot be counted together, as bits:
- * -EBUSY if all counters of @pmu would suffice, -ENOSPC if not, -EINVAL for too many events.
+ * Names the smallest set of events that cannot be counted together if there is none. -EBUSY: all
+ * counters of @pmu would suffice; -ENOSPC: they would not; -EINVAL: too many events.
  */
 int assign_events(const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n,
-	uint64_t free, struct event_place *places, uint32_t *conflict, struct err *e);
+	uint64_t free, struct event_place *places, struct err *e);
+/* That set, as bits; 0: all can be counted. At most EVENT_MAX events. */
+uint32_t assign_conflict(
+	const struct pfm_pmu *pmu, const struct pfm_event *events, unsigned n, uint64_t free);
 
 #endif

@@ -66,10 +66,9 @@ int plan_add_group(struct plan *p, const struct pfm_pmu *pmu, const struct group
 static bool plan_fits(const struct plan *p, const struct pfm_pmu *pmu)
 {
 	struct event_place places[EVENT_MAX];
-	uint32_t conflict;
 	struct err e;
 
-	return assign_events(pmu, p->events, p->n, p->free, places, &conflict, &e) == 0;
+	return assign_events(pmu, p->events, p->n, p->free, places, &e) == 0;
 }
 
 int plan_add_defaults(struct plan *p, const struct pfm_pmu *pmu, struct err *e)
@@ -185,7 +184,6 @@ static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event,
 	struct event_place places[EVENT_MAX];
 	unsigned index[EVENT_MAX], n = 0;
 	int set = (int)p->nsets - 1;
-	uint32_t conflict;
 	int rc;
 
 	p->sets[event] = set;
@@ -195,7 +193,7 @@ static int plan_place(struct plan *p, const struct pfm_pmu *pmu, unsigned event,
 		index[n] = i;
 		together[n++] = p->events[i];
 	}
-	rc = assign_events(pmu, together, n, p->free, places, &conflict, e);
+	rc = assign_events(pmu, together, n, p->free, places, e);
 	for (unsigned i = 0; rc == 0 && i < n; i++)
 		p->places[index[i]] = places[i];
 	return rc;
@@ -236,7 +234,6 @@ static int plan_write_regs(struct plan *p, const struct pfm_pmu *pmu, int set, s
 
 int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err *e)
 {
-	uint32_t conflict = 0;
 	int rc = 0;
 
 	p->pmu = pmu;
@@ -251,7 +248,7 @@ int plan_assign(struct plan *p, const struct pfm_pmu *pmu, bool sets, struct err
 		rc = plan_place_all(p, pmu, e);
 	} else {
 		memset(p->sets, 0, sizeof(p->sets));
-		rc = assign_events(pmu, p->events, p->n, p->free, p->places, &conflict, e);
+		rc = assign_events(pmu, p->events, p->n, p->free, p->places, e);
 	}
 	for (unsigned set = 0; rc == 0 && set < p->nsets; set++)
 		rc = plan_write_regs(p, pmu, (int)set, e);
@@ -302,6 +299,7 @@ void plans_free(struct plans *plans)
 {
 	for (unsigned i = 0; i < plans->n; i++)
 		plan_free(&plans->all[i]);
+	group_free(&plans->groups);
 }
 
 void plan_free(struct plan *p)

@@ -37,6 +37,7 @@ struct plan {
 struct plans {
 	struct plan all[PFM_PMU_TYPES];
 	unsigned n;
+	struct group_list groups; /* all groups, if one is wanted */
 };
 
 /* The events that options name; NULL: option not given. With neither, the defaults are counted. */
