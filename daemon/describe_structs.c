@@ -114,13 +114,13 @@ static void describe_smpl_structs(struct text *out)
 		F(hdr_reserved1, 124));
 	S(pfm_hist_smpl_entry, 32, F(weight, 0), F(samples, 8), F(ip, 16), F(pid, 24), F(set, 28),
 		F(ovfl_pmd, 30));
-	S(pfm_correlate_smpl_arg, 64, F(buf_size, 0), F(num_pmds, 8), F(reserved1, 12),
+	S(pfm_correlate_smpl_arg, 64, F(buf_size, 0), F(num_pmds, 8), F(parts, 12),
 		F(reserved, 16));
 	S(pfm_correlate_smpl_hdr, 128, F(hdr_count, 0), F(hdr_cur_offs, 8), F(hdr_overflows, 16),
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40), F(hdr_state, 44),
 		F(hdr_lost, 48), F(hdr_lost_events, 56), F(hdr_counts_lost, 64), F(hdr_source, 72),
 		F(hdr_buf_flags, 104), F(hdr_max_frames, 108), F(hdr_num_pmds, 112),
-		F(hdr_user_stack, 116), F(hdr_tag, 120), F(hdr_reserved2, 124));
+		F(hdr_user_stack, 116), F(hdr_tag, 120), F(hdr_parts, 124), F(hdr_full_parts, 126));
 	S(pfm_correlate_smpl_rec, 8, F(rec_type, 0), F(rec_size, 4));
 	S(pfm_correlate_smpl_event, 40, F(pid, 0), F(tid, 4), F(tstamp, 8), F(addr, 16), F(len, 24),
 		F(pgoff, 32));
@@ -128,7 +128,8 @@ static void describe_smpl_structs(struct text *out)
 	S(pfm_smpl_file, 40, F(inode, 0), F(dev_major, 8), F(dev_minor, 12), F(build_id_size, 16),
 		F(build_id, 17), F(reserved, 37));
 	S(pfm_stack_smpl_arg, 64, F(buf_size, 0), F(buf_flags, 8), F(max_frames, 12),
-		F(num_pmds, 16), F(user_stack, 20), F(reserved, 24));
+		F(num_pmds, 16), F(user_stack, 20), F(parts, 24), F(reserved1, 28),
+		F(reserved, 32));
 	S(pfm_stack_smpl_hdr, 128, F(hdr_count, 0), F(hdr_cur_offs, 8), F(hdr_overflows, 16),
 		F(hdr_buf_size, 24), F(hdr_min_buf_space, 32), F(hdr_version, 40),
 		F(hdr_buf_flags, 44), F(hdr_lost, 48), F(hdr_counts_lost, 56), F(hdr_source, 64),

@@ -21,8 +21,8 @@ static int correlate_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (!a)
 		return EINVAL;
 	a->num_pmds = num_pmds;
-	return sample_check_size(
-		a->buf_size, sizeof(pfm_correlate_smpl_hdr_t), correlate_largest(a));
+	a->parts = a->parts ? a->parts : 1;
+	return records_check_size(a->buf_size, a->parts, correlate_largest(a));
 }
 
 static int correlate_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -36,6 +36,7 @@ static int correlate_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_min_buf_space = correlate_largest(a),
 		.hdr_version = PFM_CORRELATE_SMPL_VERSION,
 		.hdr_tag = PFM_CORRELATE_SMPL_TAG,
+		.hdr_parts = (uint16_t)a->parts,
 	};
 	return 0;
 }
@@ -60,6 +61,7 @@ static int correlate_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, vo
 
 static const pfm_fmt_param_t params[] = {
 	{"size", offsetof(pfm_correlate_smpl_arg_t, buf_size), 8, 0, 65536},
+	{"parts", offsetof(pfm_correlate_smpl_arg_t, parts), 4, 0, 1},
 	{0},
 };
 

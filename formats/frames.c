@@ -4,6 +4,7 @@
 #include <string.h>
 
 const pfm_fmt_param_t frames_params[] = {
+	{"parts", offsetof(pfm_stack_smpl_arg_t, parts), 4, 0, 1},
 	{"size", offsetof(pfm_stack_smpl_arg_t, buf_size), 8, 0, 262144},
 	{"frames", offsetof(pfm_stack_smpl_arg_t, max_frames), 4, 0, PFM_STACK_MAX_FRAMES},
 	{"user_stack", offsetof(pfm_stack_smpl_arg_t, user_stack), 4, 0, 0},

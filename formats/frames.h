@@ -8,7 +8,8 @@
 #include "formats/sample.h"
 #include "perfmonfs/smpl_stack.h"
 
-/* The parameters by which users set the members of pfm_stack_smpl_arg_t. */
+/* The parameters by which users set the members of pfm_stack_smpl_arg_t. The first is for "profile"
+ * only. */
 extern const pfm_fmt_param_t frames_params[];
 
 /* Whether all members except the size are valid. */

@@ -21,7 +21,8 @@ static int profile_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (!a || !frames_are_valid(a))
 		return EINVAL;
 	a->num_pmds = num_pmds;
-	return sample_check_size(a->buf_size, sizeof(pfm_correlate_smpl_hdr_t), profile_largest(a));
+	a->parts = a->parts ? a->parts : 1;
+	return records_check_size(a->buf_size, a->parts, profile_largest(a));
 }
 
 static int profile_init(uint32_t ctx_flags, void *arg, void *buf)
@@ -39,6 +40,7 @@ static int profile_init(uint32_t ctx_flags, void *arg, void *buf)
 		.hdr_max_frames = a->max_frames,
 		.hdr_num_pmds = a->num_pmds,
 		.hdr_user_stack = a->user_stack,
+		.hdr_parts = (uint16_t)a->parts,
 	};
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/records.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,11 +11,38 @@ _Static_assert(sizeof(pfm_correlate_smpl_event_t) == 40, "documented");
 _Static_assert(sizeof(pfm_correlate_smpl_gap_t) == 8, "documented");
 _Static_assert(sizeof(pfm_smpl_file_t) == 40, "documented");
 
-enum { RECORDS_FILE = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_smpl_file_t) };
+enum {
+	RECORDS_FILE = sizeof(pfm_correlate_smpl_rec_t) + sizeof(pfm_smpl_file_t),
+	RECORDS_NEXT = sizeof(pfm_correlate_smpl_rec_t) + sizeof(uint64_t),
+};
 
+int records_check_size(uint64_t size, uint32_t parts, size_t largest)
+{
+	size_t need = parts < 2 ? largest : parts * ((largest + 7) / 8 * 8 + RECORDS_NEXT);
+
+	return parts > PFM_CORRELATE_MAX_PARTS
+		       ? EINVAL
+		       : sample_check_size(size, sizeof(pfm_correlate_smpl_hdr_t), need);
+}
+
+/* A multiple of 8, so that records stay aligned. */
+static uint64_t records_part_size(const pfm_correlate_smpl_hdr_t *hdr)
+{
+	return (hdr->hdr_buf_size - sizeof(*hdr)) / hdr->hdr_parts / 8 * 8;
+}
+
+static uint64_t records_part(const pfm_correlate_smpl_hdr_t *hdr)
+{
+	return (hdr->hdr_cur_offs - sizeof(*hdr)) / records_part_size(hdr);
+}
+
+/* Bytes left, except for the record that leads to the next part. */
 static uint64_t records_room(const pfm_correlate_smpl_hdr_t *hdr)
 {
-	return hdr->hdr_buf_size - hdr->hdr_cur_offs;
+	uint64_t end = sizeof(*hdr) + (records_part(hdr) + 1) * records_part_size(hdr);
+
+	return hdr->hdr_parts == 1 ? hdr->hdr_buf_size - hdr->hdr_cur_offs
+				   : end - RECORDS_NEXT - hdr->hdr_cur_offs;
 }
 
 void *records_begin(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size)
@@ -31,6 +59,21 @@ void records_end(pfm_correlate_smpl_hdr_t *hdr, size_t size)
 	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
 }
 
+/* Goes on in the next part. False: the tool has not freed it yet. */
+static bool records_next_part(pfm_correlate_smpl_hdr_t *hdr)
+{
+	uint64_t next = (records_part(hdr) + 1) % hdr->hdr_parts * records_part_size(hdr);
+
+	if (hdr->hdr_full_parts + 1 >= hdr->hdr_parts)
+		return false;
+	next += sizeof(*hdr);
+	*(uint64_t *)records_begin(hdr, PFM_CORRELATE_NEXT, RECORDS_NEXT) = next;
+	hdr->hdr_full_parts++;
+	hdr->hdr_cur_offs = next;
+	sample_publish64(&hdr->hdr_count, hdr->hdr_count + 1);
+	return true;
+}
+
 int records_handle(pfm_correlate_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctrl_t *ctrl,
 	void (*put)(pfm_correlate_smpl_hdr_t *hdr, struct sample *s))
 {
@@ -38,11 +81,19 @@ int records_handle(pfm_correlate_smpl_hdr_t *hdr, struct sample *s, pfm_ovfl_ctr
 
 	while (s->left && hdr->hdr_state != PFM_CORRELATE_FULL) {
 		put(hdr, s);
-		if (records_room(hdr) < hdr->hdr_min_buf_space)
+		if (records_room(hdr) >= hdr->hdr_min_buf_space)
+			continue;
+		if (records_next_part(hdr))
+			ctrl->notify_user = 1;
+		else
 			hdr->hdr_state = PFM_CORRELATE_FULL;
 	}
 	if (hdr->hdr_state == PFM_CORRELATE_ENDING)
 		hdr->hdr_state = PFM_CORRELATE_FULL;
+	if (hdr->hdr_state == PFM_CORRELATE_TURNED) {
+		hdr->hdr_state = PFM_CORRELATE_OPEN;
+		ctrl->notify_user = 1;
+	}
 	hdr->hdr_lost += s->left;
 	if (hdr->hdr_state != PFM_CORRELATE_FULL) {
 		ctrl->reset_ovfl_pmds = 1;
@@ -98,8 +149,13 @@ static void records_put_event(
 /* Whether there is room for an event of @size bytes. If not, counts it as lost. */
 static bool records_has_room(pfm_correlate_smpl_hdr_t *hdr, size_t size)
 {
-	if (hdr->hdr_state == PFM_CORRELATE_OPEN &&
-		records_room(hdr) >= size + hdr->hdr_min_buf_space)
+	bool writes =
+		hdr->hdr_state == PFM_CORRELATE_OPEN || hdr->hdr_state == PFM_CORRELATE_TURNED;
+
+	size += hdr->hdr_min_buf_space;
+	if (writes && records_room(hdr) < size && records_next_part(hdr))
+		hdr->hdr_state = PFM_CORRELATE_TURNED;
+	if (writes && records_room(hdr) >= size)
 		return true;
 	hdr->hdr_lost_events++;
 	if (hdr->hdr_state == PFM_CORRELATE_OPEN && hdr->hdr_count)
@@ -108,9 +164,9 @@ static bool records_has_room(pfm_correlate_smpl_hdr_t *hdr, size_t size)
 }
 
 /*
- * An event cannot mask monitoring; a sample can. So an event always leaves room for a sample. After
- * the first event that found no room, the next sample makes the buffer full, so that the tool soon
- * sees that events were lost. A full buffer is not written until restart.
+ * An event can neither notify nor mask monitoring; a sample can. So an event always leaves room for
+ * a sample. After the first event that found no room, the next sample makes the buffer full, so
+ * that the tool soon sees that events were lost. A full buffer is not written until restart.
  */
 int records_event(void *buf, const pfm_smpl_event_t *event)
 {
@@ -128,15 +184,32 @@ int records_event(void *buf, const pfm_smpl_event_t *event)
 	return 0;
 }
 
+/* Frees the oldest full part, into which a full buffer goes on. */
+static int records_free_part(pfm_correlate_smpl_hdr_t *hdr)
+{
+	bool waits = hdr->hdr_state == PFM_CORRELATE_FULL || hdr->hdr_state == PFM_CORRELATE_ENDING;
+
+	if (!hdr->hdr_full_parts)
+		return 0;
+	hdr->hdr_full_parts--;
+	if (waits) {
+		hdr->hdr_state = PFM_CORRELATE_OPEN;
+		records_next_part(hdr);
+	}
+	return 0;
+}
+
 int records_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_correlate_smpl_hdr_t *hdr = buf;
 
 	(void)is_active;
+	ctrl->reset_ovfl_pmds = 1;
+	if (hdr->hdr_parts > 1)
+		return records_free_part(hdr);
 	sample_publish64(&hdr->hdr_count, 0);
 	hdr->hdr_cur_offs = sizeof(*hdr);
 	hdr->hdr_state = PFM_CORRELATE_OPEN;
-	ctrl->reset_ovfl_pmds = 1;
 	return 0;
 }
 

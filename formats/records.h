@@ -7,6 +7,10 @@
 #include "formats/sample.h"
 #include "perfmonfs/smpl_correlate.h"
 
+/* Returns 0 if a buffer of @size bytes has room in each of @parts parts for a record of @largest
+ * bytes; otherwise EINVAL. */
+int records_check_size(uint64_t size, uint32_t parts, size_t largest);
+
 /* Writes the head of a record of @size bytes, and returns where the rest goes. */
 void *records_begin(pfm_correlate_smpl_hdr_t *hdr, uint32_t type, size_t size);
 /* Completes the record of @size bytes. */

@@ -436,8 +436,7 @@ static void perf_thread_at_once(struct backend_cpu *c, bool on)
 static int perf_interrupts_open(
 	struct backend_cpu *c, const struct interrupt_conf *conf, struct err *e)
 {
-	if (!c->pc.interrupts &&
-		ring_new(c->group.leader, conf->user_stack, &c->pc.interrupts, e) < 0)
+	if (!c->pc.interrupts && ring_new(c->group.leader, conf, &c->pc.interrupts, e) < 0)
 		return -e->no;
 	if (conf->events && c->group.tid &&
 		ring_open_events(c->pc.interrupts, atomic_load(c->group.tid), conf->waits, e) < 0)

@@ -12,29 +12,39 @@
 
 enum {
 	/* Pages of a ring at least: 128 KiB, enough for 1800 samples, or for 110 of the largest
-	 * call chains. */
+	 * call chains. For larger buffers, as many bytes as those have, up to 2 MiB. */
 	RING_PAGES = 32,
+	RING_PAGES_MAX = 512,
 	/* Samples with a piece of the user's stack that a ring has room for, and the bytes of each
 	 * without the stack. */
 	RING_USER_SAMPLES = 32,
 	RING_USER_SAMPLE = 2048,
 };
 
-/* Bytes of the records, a power of 2. */
-static size_t ring_size(uint32_t user_stack)
+/* Pages of the records, a power of 2. */
+static unsigned ring_pages(const struct interrupt_conf *conf)
 {
-	size_t size = RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), want = conf->buffer;
+	unsigned pages = RING_PAGES;
 
-	while (user_stack && size < RING_USER_SAMPLES * ((size_t)user_stack + RING_USER_SAMPLE))
-		size *= 2;
-	return size;
+	if (want > RING_PAGES_MAX * page)
+		want = RING_PAGES_MAX * page;
+	if (conf->user_stack)
+		want = RING_USER_SAMPLES * ((size_t)conf->user_stack + RING_USER_SAMPLE);
+	while (pages * page < want)
+		pages *= 2;
+	return pages;
+}
+
+static size_t ring_record(const struct interrupt_conf *conf)
+{
+	return PERF_RING_RECORD_MAX + (size_t)conf->user_stack;
 }
 
 /* The copy of a large record takes memory, too. */
-size_t ring_bytes(uint32_t user_stack)
+size_t ring_bytes(const struct interrupt_conf *conf)
 {
-	return (size_t)sysconf(_SC_PAGESIZE) + ring_size(user_stack) + PERF_RING_RECORD_MAX +
-	       user_stack;
+	return (1 + ring_pages(conf)) * (size_t)sysconf(_SC_PAGESIZE) + ring_record(conf);
 }
 
 static int ring_refused(const char *what, size_t size, int no, struct err *e)
@@ -50,20 +60,32 @@ static void ring_cleanup(struct perf_interrupts **p)
 	ring_free(*p);
 }
 
-int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct err *e)
+/* Where memory that may be locked is short, a smaller ring has to do. */
+static int ring_map(
+	struct perf_interrupts *p, unsigned pages, const struct interrupt_conf *conf, struct err *e)
 {
-	size_t size = ring_size(user_stack);
+	int rc = perf_ring_map(&p->ring, p->fd, pages, ring_record(conf));
+
+	while (rc == -EPERM && !conf->user_stack && pages > RING_PAGES) {
+		pages /= 2;
+		perf_ring_unmap(&p->ring);
+		rc = perf_ring_map(&p->ring, p->fd, pages, ring_record(conf));
+	}
+	return rc < 0 ? ring_refused("mmap of a perf event", pages * (size_t)sysconf(_SC_PAGESIZE),
+				-rc, e)
+		      : 0;
+}
+
+int ring_new(int fd, const struct interrupt_conf *conf, struct perf_interrupts **out, struct err *e)
+{
 	__attribute__((cleanup(ring_cleanup))) struct perf_interrupts *p = calloc(1, sizeof(*p));
-	int rc;
 
 	if (!p)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for interrupts");
 	p->events = -1;
 	p->fd = fd;
-	rc = perf_ring_map(&p->ring, p->fd, (unsigned)(size / (size_t)sysconf(_SC_PAGESIZE)),
-		PERF_RING_RECORD_MAX + (size_t)user_stack);
-	if (rc < 0)
-		return ring_refused("mmap of a perf event", size, -rc, e);
+	if (ring_map(p, ring_pages(conf), conf, e) < 0)
+		return -e->no;
 	*out = take_ptr(&p);
 	return 0;
 }

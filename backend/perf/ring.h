@@ -16,10 +16,10 @@
 #include "perfmonfs/backend.h"
 
 struct perf_interrupts {
-	int fd;              /* The event that owns the ring. */
-	int events;          /* The perf event that records events of the thread; -1: none. */
+	int fd;     /* The event that owns the ring. */
+	int events; /* The perf event that records events of the thread; -1: none. */
 	uint64_t events_id, events_dropped; /* As perf_slot.id and perf_slot.dropped. */
-	uint64_t event_time; /* Time of the latest event of the thread, ns. */
+	uint64_t event_time;                /* Time of the latest event of the thread, ns. */
 	uint64_t out;   /* When the thread was switched out; 0: it runs, or this is not known. */
 	bool preempted; /* It could have gone on then. */
 	/* Records are missing before the present one, and no sample has come since: the sample of
@@ -52,11 +52,12 @@ struct perf_record {
 	pfm_smpl_event_t event;
 };
 
-/* Bytes of memory that a ring takes whose samples have @user_stack bytes of stack. */
-size_t ring_bytes(uint32_t user_stack);
+/* Bytes of memory that the ring for @conf takes at most. */
+size_t ring_bytes(const struct interrupt_conf *conf);
 
 /* Maps the ring of event @fd, the leader of a group. */
-int ring_new(int fd, uint32_t user_stack, struct perf_interrupts **out, struct err *e);
+int ring_new(
+	int fd, const struct interrupt_conf *conf, struct perf_interrupts **out, struct err *e);
 void ring_free(struct perf_interrupts *p); /* NULL is allowed. */
 
 /* Also records the events of thread @tid, whose group @p belongs to, in the ring, and if @waits the

@@ -95,10 +95,13 @@ static void exec_add_up(
 	exec_add(&s->messages_lost, now->messages_lost, before->messages_lost);
 }
 
-/* True if periods may have changed. */
-static bool exec_sets_periods(enum cmd_verb verb)
+/* True if the command may change periods. A restart that resets no PMD only frees memory: to tell
+ * the kernel the periods again would cost an overflow. */
+static bool exec_sets_periods(const struct context *ctx, enum cmd_verb verb)
 {
-	return verb == CMD_START || verb == CMD_RESTART || verb == CMD_WRITE || verb == CMD_RESUME;
+	if (verb == CMD_RESTART)
+		return ctx->state != CTX_RUNNING || ctx->active->pending;
+	return verb == CMD_START || verb == CMD_WRITE || verb == CMD_RESUME;
 }
 
 /* Finds the thread that was running, if that is known by now. */
@@ -133,18 +136,20 @@ int exec_command(struct executor *x, struct context *ctx, struct command *cmd, s
 {
 	struct ctx_count before = ctx->count;
 	enum ctx_state was = ctx->state;
+	bool periods;
 	int rc;
 
 	x->run.io = &exec_io;
 	exec_locate(x, ctx);
 	interrupts_take(x, ctx);
 	exec_set_type(x, cmd);
+	periods = exec_sets_periods(ctx, cmd->verb);
 	rc = cmd->verb == CMD_START ? interrupts_check_start(x, ctx, e) : 0;
 	if (rc == 0)
 		rc = core_command(&x->run, ctx, cmd, e);
 	exec_note_start(x, ctx, was);
 	/* The lines before a bad one have been written. */
-	if (exec_sets_periods(cmd->verb) && (rc >= 0 || cmd->verb == CMD_WRITE))
+	if (periods && (rc >= 0 || cmd->verb == CMD_WRITE))
 		interrupts_arm(x, ctx);
 	exec_add_up(x->stats, &ctx->count, &before);
 	if (rc == -EBUSY && x->run.conflict.addr)

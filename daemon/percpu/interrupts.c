@@ -8,10 +8,13 @@
 
 enum {
 	/* Interrupts between two wake-ups of the worker. Those after the one that fills a buffer
-	 * are lost, so a small buffer has smaller batches. */
+	 * are lost, so a small buffer has smaller batches: up to BATCH_SMALL of them, an interrupt
+	 * for so many bytes of the buffer. */
 	BATCH_MIN = 16,
-	BATCH_MAX = 64,
-	BATCH_BYTES = 512, /* Buffer size for each of them. */
+	BATCH_SMALL = 64,
+	BATCH_SMALL_BYTES = 512,
+	BATCH_MAX = 256,
+	BATCH_BYTES = 4096,
 	/* Interrupts that record the user's stack: a quarter of what the kernel's ring holds, and
 	 * of what the buffer holds, with so many bytes of a sample besides the stack. What comes
 	 * after the sample that fills the buffer is lost. */
@@ -42,7 +45,7 @@ static bool interrupts_each(const struct context *ctx)
 
 static unsigned interrupts_batch(const struct context *ctx)
 {
-	size_t n = ctx->smpl.size / BATCH_BYTES;
+	size_t n = ctx->smpl.size / BATCH_SMALL_BYTES;
 
 	if (interrupts_each(ctx))
 		return 1;
@@ -52,7 +55,10 @@ static unsigned interrupts_batch(const struct context *ctx)
 	}
 	if (n < BATCH_MIN)
 		return BATCH_MIN;
-	return n < BATCH_MAX ? (unsigned)n : BATCH_MAX;
+	if (n < BATCH_SMALL)
+		return (unsigned)n;
+	n = ctx->smpl.size / BATCH_BYTES;
+	return n < BATCH_SMALL ? BATCH_SMALL : n < BATCH_MAX ? (unsigned)n : BATCH_MAX;
 }
 
 static int interrupts_set(struct executor *x, const struct context *ctx, struct err *e)
@@ -88,6 +94,7 @@ static bool interrupts_have_events(const struct executor *x, const struct contex
 static int interrupts_call_open(struct executor *x, const struct context *ctx, struct err *e)
 {
 	struct interrupt_conf conf = {
+		.buffer = ctx->smpl.size,
 		.batch = interrupts_batch(ctx),
 		.stacks = ctx_wants_stacks(ctx),
 		.user_stack = ctx->smpl.user_stack,

@@ -5,11 +5,13 @@
 int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e)
 {
 	const struct context *ctx = &ec->ctx;
+	const struct interrupt_conf conf = {
+		.buffer = ctx->smpl.size, .user_stack = ctx->smpl.user_stack};
 	const struct backend *be = reg->shared.be;
 
 	if (!be->interrupts || !ctx_attributes(ctx) || !ec->ops->charge)
 		return 0;
-	return ec->ops->charge(ec, be->ops->interrupts_bytes(ctx->smpl.user_stack), e);
+	return ec->ops->charge(ec, be->ops->interrupts_bytes(&conf), e);
 }
 
 /* Workers of CPUs are not charged, as there are no more of them than CPUs. */

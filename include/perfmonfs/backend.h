@@ -82,6 +82,7 @@ struct interrupt {
 
 /* How a target's counters interrupt. */
 struct interrupt_conf {
+	size_t buffer;  /* Bytes of the sampling buffer; what waits for it takes as much. */
 	unsigned batch; /* Overflows after which the descriptor becomes readable. */
 	bool stacks;    /* Call chains are recorded. */
 	/* Threads only, see backend.user_stacks: bytes of the user's stack that are recorded with
@@ -269,8 +270,8 @@ struct backend_ops {
 	int (*interrupt_after)(struct backend_cpu *c, uint32_t addr, uint64_t sel, uint64_t left,
 		uint64_t period, struct err *e);
 
-	/* The memory that the interrupts of a target take, in bytes. */
-	size_t (*interrupts_bytes)(uint32_t user_stack);
+	/* The memory that the interrupts of a target take at most, in bytes. */
+	size_t (*interrupts_bytes)(const struct interrupt_conf *conf);
 
 	/* Takes the next interrupt or event, in order of time; false: there is none. */
 	bool (*interrupt_next)(struct backend_cpu *c, struct interrupt *in);

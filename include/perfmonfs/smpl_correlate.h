@@ -9,6 +9,11 @@
  * the largest sample; then the next sample makes the buffer full. Events are also lost while the
  * buffer is full. If hdr_lost_events has grown, read /proc. A gap (see hdr_source) is an event,
  * too.
+ *
+ * With several parts, counting goes on while the tool reads a full part. The last record of such a
+ * part, PFM_CORRELATE_NEXT, has the offset of the record that follows it, in the next part;
+ * hdr_count counts on. Each restart frees the oldest full part: restart once for each
+ * PFM_CORRELATE_NEXT that has been read. The buffer is full when the last free part is.
  */
 #ifndef PERFMONFS_SMPL_CORRELATE_H
 #define PERFMONFS_SMPL_CORRELATE_H
@@ -39,16 +44,25 @@ enum {
 	PFM_CORRELATE_GAP,   /* pfm_correlate_smpl_gap_t */
 	PFM_CORRELATE_FILE,  /* pfm_smpl_file_t: the file that the next record, an MMAP, maps */
 	PFM_CORRELATE_WAIT,  /* pfm_correlate_smpl_event_t; only in "profile", with "waits" */
+	PFM_CORRELATE_NEXT,  /* uint64_t: the offset in the buffer of the next record */
 };
+
+enum { PFM_CORRELATE_MAX_PARTS = 64 };
 
 typedef struct pfm_correlate_smpl_arg {
 	uint64_t buf_size; /* bytes, with the header */
 	uint32_t num_pmds; /* set by fmt_validate */
-	uint32_t reserved1;
+	uint32_t parts;    /* up to PFM_CORRELATE_MAX_PARTS; 0 is the same as 1 */
 	uint64_t reserved[6];
 } pfm_correlate_smpl_arg_t;
 
-enum { PFM_CORRELATE_OPEN, PFM_CORRELATE_ENDING, PFM_CORRELATE_FULL }; /* hdr_state */
+/* hdr_state */
+enum {
+	PFM_CORRELATE_OPEN,
+	PFM_CORRELATE_ENDING, /* an event was lost: the next sample makes the buffer full */
+	PFM_CORRELATE_FULL,
+	PFM_CORRELATE_TURNED, /* an event has begun a part: the next sample notifies */
+};
 
 typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_count;           /* records in the buffer, of any type */
@@ -57,7 +71,7 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint64_t hdr_buf_size;        /* bytes, with this header */
 	uint64_t hdr_min_buf_space;   /* bytes of the largest sample's record */
 	uint32_t hdr_version;         /* PFM_CORRELATE_SMPL_VERSION */
-	uint32_t hdr_state;           /* PFM_CORRELATE_OPEN, _ENDING or _FULL */
+	uint32_t hdr_state;           /* PFM_CORRELATE_OPEN, _ENDING, _FULL or _TURNED */
 	uint64_t hdr_lost;            /* overflows lost because the buffer was full */
 	uint64_t hdr_lost_events;     /* events lost because there was no room */
 	uint64_t hdr_counts_lost;     /* counts lost: from then on, samples are missing */
@@ -68,7 +82,8 @@ typedef struct pfm_correlate_smpl_hdr {
 	uint32_t hdr_num_pmds;   /* most values of a sample */
 	uint32_t hdr_user_stack; /* most bytes of the user's stack in a sample */
 	uint32_t hdr_tag;        /* PFM_CORRELATE_SMPL_TAG, PFM_PROFILE_SMPL_TAG */
-	uint32_t hdr_reserved2;
+	uint16_t hdr_parts;      /* 1 or more */
+	uint16_t hdr_full_parts; /* full parts that no restart has freed */
 } pfm_correlate_smpl_hdr_t;
 
 typedef struct pfm_correlate_smpl_rec {

@@ -71,7 +71,9 @@ typedef struct pfm_stack_smpl_arg {
 	/* most bytes of the user's stack, a multiple of 8 up to PFM_STACK_USER_STACK_MAX; 0: user
 	 * frames instead. Not with NO_USER. */
 	uint32_t user_stack;
-	uint64_t reserved[5];
+	uint32_t parts; /* only in "profile": see smpl_correlate.h */
+	uint32_t reserved1;
+	uint64_t reserved[4];
 } pfm_stack_smpl_arg_t;
 
 typedef struct pfm_stack_smpl_hdr {

@@ -336,6 +336,42 @@ has_workers() {
 	done
 }
 
+# in_header OFFSET SIZE: that number of the buffer's header
+in_header() {
+	od -An "-tu$2" -j"$1" -N"$2" "$C/buffer" | tr -d ' '
+}
+
+# 335 of the samples fill a part. The restart that frees it costs no write to a counter, which would shift
+# the overflows after it, and 64 samples are one wake-up.
+@test "a buffer of two parts: counting goes on when one is full, and while it is freed" {
+	local polls writes
+
+	serve --backend=perf
+	begin a subject faults 20000
+	new a
+	put ok "$C/format" "correlate size=32768 parts=2"
+	put ok "$C/pmc/0" "$(user_event page-faults)"
+	put ok "$C/pmd/0" "-40 short=-40 long=-40 notify"
+	ctl "load tid=$TID"
+	ctl start
+	polls=$(stat_of polls) writes=$(stat_of register_writes)
+	go a
+	said a "^done"
+	message "overflow*"
+	holds "$C/state" "running tid=$TID set=0"
+	holds "$C/pmd/0" "$(printf %u $(($(did a "$TID" faults) % 40 - 40)))"
+	[ "$(in_header 0 8)" -gt 500 ]
+	[ "$(in_header 16 8) $(in_header 48 8) $(in_header 126 2)" = "0 0 1" ]
+	ctl restart
+	holds "$C/state" "running tid=$TID set=0"
+	[ "$(in_header 0 8)" -gt 500 ]
+	[ "$(in_header 126 2)" = 0 ]
+	holds "$C/pmd/0" "$(printf %u $(($(did a "$TID" faults) % 40 - 40)))"
+	[ "$(stat_of register_writes)" = "$writes" ]
+	echo "$(($(stat_of polls) - polls)) polls"
+	[ $(($(stat_of polls) - polls)) -le $((500 / 64 + 20)) ]
+}
+
 # What a thread executes is in the buffer beside its samples, by the kernel alone. In the buffer of a context
 # that is masked nothing changes: what the thread executes meanwhile comes after restart.
 @test "a format with events: by interrupts, and what comes while the context is masked comes later" {

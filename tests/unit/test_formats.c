@@ -67,8 +67,9 @@ static int validate(const pfm_buffer_fmt_t *fmt, uint64_t size, uint32_t flags, 
 	pfm_dfl_smpl_arg_t dfl = {.buf_size = size, .buf_flags = flags};
 	pfm_nway_smpl_arg_t nway = {.buf_size = size, .buf_flags = flags, .parts = parts};
 	pfm_hist_smpl_arg_t hist = {.buf_size = size};
-	pfm_correlate_smpl_arg_t correlate = {.buf_size = size};
-	pfm_stack_smpl_arg_t stack = {.buf_size = size, .buf_flags = flags, .max_frames = 10};
+	pfm_correlate_smpl_arg_t correlate = {.buf_size = size, .parts = parts};
+	pfm_stack_smpl_arg_t stack = {
+		.buf_size = size, .buf_flags = flags, .max_frames = 10, .parts = parts};
 	void *arg = fmt == &format_dfl                               ? (void *)&dfl
 		    : fmt == &format_nway                            ? (void *)&nway
 		    : fmt == &format_hist                            ? (void *)&hist
@@ -96,6 +97,8 @@ TEST(validate)
 		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8},
 		{&format_stack, 128 + 48 + (NPMDS + 10 + 4) * 8, PFM_STACK_SMPL_NO_USER},
 		{&format_profile, 128 + 8 + 48 + (NPMDS + 10 + 4) * 8},
+		{&format_correlate, 128 + 64 * (16 + 8 + 40 + NPMDS * 8), 0, 64},
+		{&format_profile, 128 + 2 * (16 + 8 + 48 + (NPMDS + 10 + 4) * 8), 0, 2},
 	};
 
 	for (unsigned i = 0; i < COUNT(least); i++) {
@@ -121,6 +124,8 @@ TEST(validate)
 		assert_int_equal(validate(&format_nway, 65536, 0, parts),
 			parts < 2 || parts > 64 ? EINVAL : 0);
 	assert_int_equal(validate(&format_nway, 65536, 0, UINT32_MAX), EINVAL);
+	assert_int_equal(validate(&format_correlate, UINT64_MAX, 0, 65), EINVAL);
+	assert_int_equal(validate(&format_profile, UINT64_MAX, 0, UINT32_MAX), EINVAL);
 }
 
 /* PMDs 1 and 70 go into samples. */
@@ -608,6 +613,122 @@ TEST(correlate_files)
 		smpl_event(&s, &event);
 	assert_int_equal(smpl_u64(&s, 0) % 2, 0);
 	assert_int_equal(smpl_u64(&s, 8), 128 + smpl_u64(&s, 0) / 2 * (FILE_SIZE + MMAP_SIZE));
+	smpl_close(&s);
+}
+
+/* A reader of a buffer with parts: what it has taken, and where it goes on. */
+struct parts_reader {
+	uint64_t taken, at;
+	uint64_t last; /* time stamp of the latest record */
+	uint64_t samples, events;
+};
+
+/* Reads all records; one restart for each full part. */
+static void parts_read(struct smpl *s, struct parts_reader *r)
+{
+	unsigned full = 0;
+
+	for (; r->taken < smpl_u64(s, 0); r->taken++) {
+		uint32_t type = smpl_u32(s, r->at);
+
+		if (type == PFM_CORRELATE_NEXT) {
+			assert_int_equal(smpl_u32(s, r->at + 4), 16);
+			r->at = smpl_u64(s, r->at + 8);
+			full++;
+			continue;
+		}
+		if (type == PFM_CORRELATE_SAMPLE || type == PFM_CORRELATE_STACK) {
+			assert_true(smpl_u64(s, r->at + 8 + 24) > r->last);
+			r->last = smpl_u64(s, r->at + 8 + 24);
+			r->samples++;
+		} else {
+			assert_true(smpl_u64(s, r->at + 16) > r->last);
+			r->last = smpl_u64(s, r->at + 16);
+			r->events++;
+		}
+		r->at += smpl_u32(s, r->at + 4);
+	}
+	assert_int_equal(r->at, smpl_u64(s, 8));
+	assert_int_equal(smpl_u16(s, 126), full);
+	while (full--)
+		assert_true(smpl_ctrl_is(smpl_restart(s, true), false, true, false));
+}
+
+/* As random as in other property tests, and always read before the last part is full: nothing is
+ * lost, and the context is never masked. */
+static void parts_lose_nothing(const pfm_buffer_fmt_t *fmt, void *arg, unsigned parts)
+{
+	struct parts_reader r = {.at = 128};
+	uint64_t now = 0, samples = 0, events = 0, random = parts;
+	pfm_smpl_event_t event = {.type = PFM_EVENT_COMM, .name = "name"};
+	struct smpl s;
+
+	assert_int_equal(smpl_open(&s, fmt, arg, NPMDS), 0);
+	for (unsigned i = 0; i < 20000; i++) {
+		pfm_ovfl_arg_t ovfl = some_overflow(1);
+		pfm_smpl_where_t where = some_where();
+		bool was_turned = smpl_u32(&s, 44) == PFM_CORRELATE_TURNED;
+		unsigned full = smpl_u16(&s, 126);
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		event.tstamp = ++now;
+		if (random >> 62 == 0) {
+			smpl_event(&s, &event);
+			events++;
+		} else {
+			assert_int_equal(smpl_overflow(&s, &ovfl, now, &where), 0);
+			samples++;
+			assert_true(smpl_ctrl_is(ovfl.ovfl_ctrl,
+				was_turned || smpl_u16(&s, 126) > full, true, false));
+		}
+		if (smpl_u16(&s, 126) + 1U == parts)
+			parts_read(&s, &r);
+	}
+	parts_read(&s, &r);
+	assert_int_equal(r.samples, samples);
+	assert_int_equal(r.events, events);
+	assert_int_equal(smpl_u64(&s, 16) + smpl_u64(&s, 48) + smpl_u64(&s, 56), 0);
+	smpl_close(&s);
+}
+
+TEST(parts)
+{
+	for (unsigned parts = 2; parts < 6; parts++) {
+		pfm_correlate_smpl_arg_t correlate = {.buf_size = 3003, .parts = parts};
+		pfm_stack_smpl_arg_t profile = {.buf_size = 3500, .parts = parts, .max_frames = 1};
+
+		parts_lose_nothing(&format_correlate, &correlate, parts);
+		parts_lose_nothing(&format_profile, &profile, parts);
+	}
+}
+
+/* A tool that does not read: the last part masks, and a restart goes on in the part that it
+ * frees. Events are lost meanwhile, and no record is overwritten before it was read. */
+TEST(parts_full)
+{
+	pfm_correlate_smpl_arg_t arg = {.buf_size = 128 + 2 * 1000, .parts = 2};
+	pfm_smpl_event_t event = {.type = PFM_EVENT_COMM, .name = "", .tstamp = 1};
+	struct parts_reader r = {.at = 128};
+	struct smpl s;
+	uint64_t n = 0;
+
+	assert_int_equal(smpl_open(&s, &format_correlate, &arg, NPMDS), 0);
+	for (unsigned masked = 0; masked < 5; masked++) {
+		while (smpl_u32(&s, 44) != PFM_CORRELATE_FULL) {
+			pfm_ovfl_arg_t ovfl = some_overflow(1);
+			pfm_smpl_where_t where = some_where();
+
+			assert_int_equal(smpl_overflow(&s, &ovfl, 10 + n++, &where), 0);
+			assert_int_equal(ovfl.ovfl_ctrl.mask_monitoring,
+				smpl_u32(&s, 44) == PFM_CORRELATE_FULL);
+		}
+		assert_int_equal(smpl_u64(&s, 16), masked + 1);
+		smpl_event(&s, &event);
+		assert_int_equal(smpl_u64(&s, 56), masked + 1);
+		parts_read(&s, &r);
+		assert_int_equal(r.samples, n);
+		assert_int_equal(smpl_u32(&s, 44), PFM_CORRELATE_OPEN);
+	}
 	smpl_close(&s);
 }
 

@@ -1643,7 +1643,8 @@ TEST_WITH(open_thread, close_cpu, interrupt_user_stack)
 
 	if (!be->user_stacks)
 		skip();
-	assert_true(be->ops->interrupts_bytes(SIZE) > be->ops->interrupts_bytes(0));
+	assert_true(be->ops->interrupts_bytes(&conf) >
+		    be->ops->interrupts_bytes(&(struct interrupt_conf){.batch = 1}));
 	assert_true(be->ops->interrupts_open(cpu, &conf, &e) >= 0);
 	assert_int_equal(be->ops->interrupt_after(cpu, CNT(0), sel, 1, 1, &e), 0);
 	start(0, sel);

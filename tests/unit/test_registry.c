@@ -118,11 +118,12 @@ TEST(parse)
 		{"nway parts=3 mask_when_full", "nway size=65536 parts=3 mask_when_full\n"},
 		{"nway parts=4294967295", "nway size=65536 parts=4294967295\n"},
 		{"hist size=18446744073709551615", "hist size=18446744073709551615\n"},
-		{"correlate", "correlate size=65536\n"},
+		{"correlate", "correlate size=65536 parts=1\n"},
 		{"stack", "stack size=262144 frames=127 user_stack=0\n"},
 		{"stack no_user frames=7", "stack size=262144 frames=7 user_stack=0 no_user\n"},
-		{"profile frames=7 user_stack=64", "profile size=262144 frames=7 user_stack=64\n"},
-		{"profile waits", "profile size=262144 frames=127 user_stack=0 waits\n"},
+		{"profile frames=7 user_stack=64",
+			"profile parts=1 size=262144 frames=7 user_stack=64\n"},
+		{"profile waits", "profile parts=1 size=262144 frames=127 user_stack=0 waits\n"},
 		{"none", "none\n"},
 	};
 

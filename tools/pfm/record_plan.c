@@ -22,12 +22,19 @@ enum {
 	RECORD_THREAD_BUFFER = 32768, /* bytes; all buffers together have 16 MiB by default */
 	RECORD_CPU_BUFFER = 131072,
 	RECORD_STACKS = 4, /* buffers are this many times larger for stacks */
+	/* Buffers for a high rate: bytes of a sample, the part of a second for which a buffer has
+	 * room, the bytes of one at most, and how many of them there may be. */
+	RECORD_SAMPLE = 96,
+	RECORD_AHEAD = 5,
+	RECORD_BUFFER_MAX = 1 << 20,
+	RECORD_BUFFERS = 64,
 	/* Buffers for stacks of the user: how many there may be, the samples that each has room
-	 * for at least, the bytes of one at most, and the bytes of all in a daemon of pfm's own. */
+	 * for at least, and the bytes of one at most. */
 	RECORD_USER_BUFFERS = 32,
 	RECORD_USER_SAMPLES = 16,
 	RECORD_USER_BUFFER_MAX = 2 << 20,
-	RECORD_USER_ALL = 256 << 20,
+	/* Bytes of all buffers in a daemon of pfm's own. */
+	RECORD_ALL = 256 << 20,
 };
 
 const char record_off_cpu[] = "off-cpu", record_wall[] = "wall-clock";
@@ -163,19 +170,58 @@ static int record_find_periods(struct record_plan *plan, const struct record_wan
 	return 0;
 }
 
+/* Gets the bytes that all buffers may have. */
+static int record_buffer_limit(const struct tree *t, uint64_t *all, struct err *e)
+{
+	struct err ignored;
+
+	if (t->daemon && !t->users)
+		(void)file_writef(t->dir, "config/smpl_buf_size_max", &ignored, "%d", RECORD_ALL);
+	return file_read_u64(t->dir, "config/smpl_buf_size_max", all, e);
+}
+
+/* Samples a second, as far as they are known: the rate of most events is not. */
+static uint64_t record_rate(const struct record_plan *plan)
+{
+	uint64_t hz = 0;
+
+	for (unsigned i = 0; i < plan->sampling.n; i++) {
+		const struct sampled_event *s = &plan->sampling.events[i];
+
+		if (recording_counts_time(plan->events[i].name))
+			hz += NSEC_PER_SEC / s->period;
+		else
+			hz += s->hz;
+	}
+	return hz;
+}
+
+/* Chooses a buffer that the daemon does not fill before pfm, or the kernel's ring buffer, which has
+ * the same size, before the daemon has had its turn on a busy machine. */
+static int record_size_buffer(
+	struct record_plan *plan, enum place_kind kind, const struct tree *t, struct err *e)
+{
+	size_t larger = plan->sampling.stacks ? RECORD_STACKS : 1;
+	size_t size = larger * (kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER);
+	uint64_t need = record_rate(plan) * larger * RECORD_SAMPLE / RECORD_AHEAD, all = 0;
+
+	if (size < need && record_buffer_limit(t, &all, e) < 0)
+		return -e->no;
+	while (size < need && size < RECORD_BUFFER_MAX && 2 * size <= all / RECORD_BUFFERS)
+		size *= 2;
+	plan->sampling.buf_size = size;
+	return 0;
+}
+
 /* Gets the size of a buffer for stacks. A large one is seldom full, and so the thread seldom runs
  * without being sampled. */
 static int record_user_buffer(
 	const struct tree *t, uint32_t user_stack, size_t *size, struct err *e)
 {
 	const size_t least = RECORD_USER_SAMPLES * ((size_t)user_stack + 1024);
-	struct err ignored;
 	uint64_t all;
 
-	if (t->daemon && !t->users)
-		(void)file_writef(
-			t->dir, "config/smpl_buf_size_max", &ignored, "%d", RECORD_USER_ALL);
-	if (file_read_u64(t->dir, "config/smpl_buf_size_max", &all, e) < 0)
+	if (record_buffer_limit(t, &all, e) < 0)
 		return -e->no;
 	*size = all / RECORD_USER_BUFFERS < RECORD_USER_BUFFER_MAX ? all / RECORD_USER_BUFFERS
 								   : RECORD_USER_BUFFER_MAX;
@@ -210,8 +256,8 @@ static int record_want_stacks(struct record_plan *plan, const struct record_want
 			"-g: simulated CPUs run no programs: mount with perfmonfs --backend=perf, "
 			"or record without -g");
 	plan->sampling.stacks = true;
-	plan->sampling.buf_size *= RECORD_STACKS;
-	return o->user_stack ? record_want_user_stacks(plan, o, t, e) : 0;
+	return o->user_stack ? record_want_user_stacks(plan, o, t, e)
+			     : record_size_buffer(plan, o->where.kind, t, e);
 }
 
 /* Chooses the events of --off-cpu and --wall: the place of a wait is that of the switch out. */
@@ -258,10 +304,9 @@ int record_plan_make(
 		file_read_u64(t->dir, "config/tick_us", &tick_us, e) < 0)
 		return -e->no;
 	plan->tick_ns = tick_us * 1000;
-	plan->sampling.buf_size =
-		o->where.kind == PLACE_CPU ? RECORD_CPU_BUFFER : RECORD_THREAD_BUFFER;
 	plan->sampling.waits = o->waits;
-	return o->stacks ? record_want_stacks(plan, o, t, e) : 0;
+	return o->stacks ? record_want_stacks(plan, o, t, e)
+			 : record_size_buffer(plan, o->where.kind, t, e);
 }
 
 static void record_add_line(struct text *info, const char *key, const char *file)

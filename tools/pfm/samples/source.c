@@ -20,6 +20,7 @@
 #include "tools/pfm/tree/proc.h"
 
 enum {
+	SOURCE_PARTS = 2,     /* One is filled while the other is read. */
 	SOURCE_INTERVALS = 8, /* that are measured before a period is changed */
 	SOURCE_LONG = 4,
 	SOURCE_STATE = 128,         /* bytes of the line of state */
@@ -88,11 +89,13 @@ static int source_set_up(struct tree_ctx *ctx, const struct sampling *sampling, 
 	if (sampling->stacks) {
 		strcpy(a.setup.format, PFM_PROFILE_SMPL_NAME);
 		a.arg.profile.buf_size = sampling->buf_size;
+		a.arg.profile.parts = sampling->user_stack ? 1 : SOURCE_PARTS;
 		a.arg.profile.max_frames = SOURCE_FRAMES;
 		a.arg.profile.user_stack = sampling->user_stack;
 		a.arg.profile.buf_flags = sampling->waits ? PFM_STACK_SMPL_WAITS : 0;
 	} else {
 		a.arg.correlate.buf_size = sampling->buf_size;
+		a.arg.correlate.parts = SOURCE_PARTS;
 	}
 	if (ioctl(ctx->clone, PFM_IOC_TAILED(PFM_IOC_SETUP, sizeof(a.arg)), &a) < 0)
 		return file_sentence(ctx->dir, "clone", errno, e);
@@ -241,14 +244,15 @@ static void source_measure(struct source *s, const pfm_dfl_smpl_entry_t *entry)
 	r->interval = r->n++ ? (7 * r->interval + interval) / 8 : interval;
 }
 
-/* Restarts a context whose records have all been taken. If this fails, because the context has
- * ended, the buffer stays as it is, and so does the position in it. */
+/* Restarts a context whose records have all been taken, or those of a part. If this fails, because
+ * the context has ended, the buffer stays as it is, and so does the position in it. */
 static void source_restart(struct source *s)
 {
 	struct err e;
 
-	if (file_write(s->dir, "ctl", "restart", &e) < 0 &&
-		__atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) >= s->taken)
+	if ((file_write(s->dir, "ctl", "restart", &e) < 0 &&
+		    __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) >= s->taken) ||
+		s->buf->hdr_parts > 1)
 		return;
 	s->taken = 0;
 	s->at = sizeof(*s->buf);
@@ -571,10 +575,12 @@ static bool source_stack_fits(const pfm_correlate_smpl_rec_t *rec)
 	return room >= size && room >= pfm_stack_smpl_size(entry);
 }
 
-/* Records one after the other. */
+/* Records one after the other, in the buffer or in a copy of a buffer without parts. */
 struct source_records {
 	const char *at;
 	uint64_t n;
+	const pfm_correlate_smpl_hdr_t *buf;
+	unsigned full_parts; /* that have been left behind */
 };
 
 static const pfm_correlate_smpl_rec_t *source_next(struct source_records *r)
@@ -583,23 +589,34 @@ static const pfm_correlate_smpl_rec_t *source_next(struct source_records *r)
 
 	r->at += rec->rec_size;
 	r->n--;
+	if (rec->rec_type == PFM_CORRELATE_NEXT) {
+		r->at = (const char *)r->buf + *(const uint64_t *)(rec + 1);
+		r->full_parts++;
+	}
 	return rec;
 }
 
-static bool source_fits(const pfm_correlate_smpl_rec_t *rec, size_t room)
+static bool source_fits(const pfm_correlate_smpl_rec_t *rec, size_t room, size_t size)
 {
-	return room >= sizeof(*rec) && rec->rec_size >= sizeof(*rec) && rec->rec_size <= room &&
-	       (rec->rec_type != PFM_CORRELATE_STACK || source_stack_fits(rec));
+	if (room < sizeof(*rec) || rec->rec_size < sizeof(*rec) || rec->rec_size > room)
+		return false;
+	if (rec->rec_type == PFM_CORRELATE_NEXT)
+		return rec->rec_size == sizeof(*rec) + sizeof(uint64_t) &&
+		       *(const uint64_t *)(rec + 1) <= size;
+	return rec->rec_type != PFM_CORRELATE_STACK || source_stack_fits(rec);
 }
 
 /* Takes what is new out of the buffer: @n records. */
 static int source_find(struct source *s, uint64_t n, struct source_records *found, struct err *e)
 {
-	*found = (struct source_records){(const char *)s->buf + s->at, n};
-	for (struct source_records r = *found; r.n;) {
-		if (!source_fits((const void *)r.at, s->size - s->at))
+	struct source_records r = {.at = (const char *)s->buf + s->at, .n = n, .buf = s->buf};
+
+	*found = r;
+	while (r.n) {
+		if (!source_fits((const void *)r.at, s->size - s->at, s->size))
 			return err_set(e, EIO, "the buffer of a context is not consistent");
-		s->at += source_next(&r)->rec_size;
+		source_next(&r);
+		s->at = (size_t)(r.at - (const char *)s->buf);
 	}
 	s->taken += n;
 	return 0;
@@ -608,7 +625,7 @@ static int source_find(struct source *s, uint64_t n, struct source_records *foun
 /* Restarts a full buffer, unless records have come since those that were taken: they are next. */
 static bool source_restart_full(struct source *s)
 {
-	bool full = s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended &&
+	bool full = s->buf->hdr_parts < 2 && s->buf->hdr_state == PFM_CORRELATE_FULL && !s->ended &&
 		    __atomic_load_n(&s->buf->hdr_count, __ATOMIC_ACQUIRE) == s->taken;
 
 	if (full)
@@ -644,6 +661,8 @@ int source_drain(struct source *s, struct track *t, struct err *e)
 		return -e->no;
 	if (t->chains && chains_flush(t->chains, e) < 0)
 		return -e->no;
+	while (r.full_parts-- && !s->ended)
+		source_restart(s);
 	source_restart_full(s);
 	return 0;
 }
@@ -802,7 +821,8 @@ static int source_message(struct source *s, const struct pfm_msg *m, struct trac
 	case PFM_MSG_THROTTLE:
 		if (source_drain(s, t, e) < 0)
 			return -e->no;
-		if (source_is_masked(s))
+		/* The next drain restarts for a full part that has not been read yet. */
+		if (source_is_masked(s) && !s->buf->hdr_full_parts)
 			source_restart(s);
 		return track_loss(t, DATA_LOST_THROTTLED, 1, m->tid, "choose a longer period", e);
 	default:
