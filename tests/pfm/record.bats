@@ -618,6 +618,17 @@ frameless_whole() {
 	no_contexts
 }
 
+@test "call chains: root that may not become another user" {
+	serve_perf
+	run pfm record -o recorded --call-graph=dwarf true
+	[[ $status = 0 ]] || skip "$output"
+	[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "needs root and setpriv"
+	for right in setuid setgid; do
+		run -125 setpriv --bounding-set=-$right "$(command -v pfm)" record -o none --call-graph=dwarf touch began
+		[[ $output == *CAP_SETUID*-g* && ! -e none && ! -e began ]]
+	done
+}
+
 @test "call chains: a piece of the stack that is too short" {
 	serve_perf
 	run pfm record -o recorded --call-graph=dwarf,64 "$BUILD/tests/fs/frameless" 300

@@ -217,7 +217,7 @@ static void unwinder_begin(int fd, pid_t parent)
 	unwinder_limit(parent);
 	for (unsigned i = 0; s && i < UNWINDER_OBJECTS; i++)
 		s->files[i] = -1;
-	if (s)
+	if (s && write(UNWINDER_FD, "", 1) == 1)
 		unwinder_serve(s);
 	_exit(0);
 }
@@ -260,6 +260,39 @@ struct unwinder {
 	struct unwinder_map maps[UNWINDER_MAPS];
 };
 
+static void unwinder_stop(struct unwinder *u)
+{
+	if (u->fd >= 0)
+		close(u->fd);
+	u->fd = -1;
+	if (!u->pid)
+		return;
+	kill(u->pid, SIGKILL);
+	while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	u->pid = 0;
+}
+
+/* Waits until the other process has given up its rights. */
+static int unwinder_await(struct unwinder *u, struct err *e)
+{
+	ssize_t n;
+	char byte;
+
+	do
+		n = recv(u->fd, &byte, sizeof(byte), 0);
+	while (n < 0 && errno == EINTR);
+	if (n == sizeof(byte))
+		return 0;
+	unwinder_stop(u);
+	if (n < 0)
+		return err_set(e, errno, "the process that unwinds stacks does not begin: %s",
+			err_name(errno));
+	return err_set(e, EPERM,
+		"call chains without frame pointers: root reads damaged programs as another user, "
+		"and may not become one here: grant CAP_SETUID and CAP_SETGID, or give -g");
+}
+
 static int unwinder_start(struct unwinder *u, struct err *e)
 {
 	const struct timeval wait = {.tv_sec = UNWINDER_WAIT};
@@ -276,22 +309,9 @@ static int unwinder_start(struct unwinder *u, struct err *e)
 	close(fds[1]);
 	u->fd = fds[0];
 	if (u->pid > 0)
-		return 0;
+		return unwinder_await(u, e);
 	u->pid = 0;
 	return err_set(e, errno, "no process to unwind stacks: %s", err_name(errno));
-}
-
-static void unwinder_stop(struct unwinder *u)
-{
-	if (u->fd >= 0)
-		close(u->fd);
-	u->fd = -1;
-	if (!u->pid)
-		return;
-	kill(u->pid, SIGKILL);
-	while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	u->pid = 0;
 }
 
 static void unwinder_forget_files(struct unwinder *u)
