@@ -618,6 +618,38 @@ frameless_whole() {
 	no_contexts
 }
 
+@test "call chains: of code whose call frame information is in a separate debug file" {
+	serve_perf
+	gcc -g -O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -I"$BATS_TEST_DIRNAME/../.." \
+		-o frameless "$BATS_TEST_DIRNAME/../fs/frameless.c"
+	objcopy --only-keep-debug frameless frameless.debug
+	strip -g frameless
+	run pfm record -o recorded --call-graph=dwarf ./frameless 300
+	[[ $status = 0 ]] || skip "$output"
+	pfm report recorded | grep -qE '^# call chains: [0-9]+ cut: the code has no call frame information'
+	objcopy --add-gnu-debuglink=frameless.debug frameless
+	pfm record -o recorded --call-graph=dwarf ./frameless 300
+	frameless_whole 99
+	mkdir .debug
+	mv frameless.debug .debug
+	pfm record -o recorded --call-graph=dwarf ./frameless 300
+	frameless_whole 99
+	# By a link of the program's owner, which must not lead elsewhere, and as the file was when the program was built
+	mv .debug/frameless.debug own.debug
+	ln -s ../own.debug .debug/frameless.debug
+	chown nobody frameless
+	pfm record -o recorded --call-graph=dwarf ./frameless 300
+	pfm report recorded | grep -qE '^# call chains: [0-9]+ cut: the code has no call frame information'
+	rm .debug/frameless.debug
+	cp own.debug .debug/frameless.debug
+	chown nobody .debug/frameless.debug
+	pfm record -o recorded --call-graph=dwarf ./frameless 300
+	frameless_whole 99
+	echo >>.debug/frameless.debug
+	pfm record -o recorded --call-graph=dwarf ./frameless 300
+	pfm report recorded | grep -qE '^# call chains: [0-9]+ cut: the code has no call frame information'
+}
+
 @test "call chains: root that may not become another user" {
 	serve_perf
 	run pfm record -o recorded --call-graph=dwarf true

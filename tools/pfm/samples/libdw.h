@@ -39,6 +39,7 @@
 	F(struct libdw, dwfl_frame_pc)                                                             \
 	F(struct libdw, dwfl_getthread_frames)                                                     \
 	F(struct libdw, dwfl_module_build_id)                                                      \
+	F(struct libdw, dwfl_module_dwarf_cfi)                                                     \
 	F(struct libdw, dwfl_module_eh_cfi)                                                        \
 	F(struct libdw, dwfl_module_getelf)                                                        \
 	F(struct libdw, dwfl_module_getsym_info)                                                   \

@@ -48,8 +48,17 @@ struct unwind_process {
 	struct unwinding now;
 };
 
-/* Debug files are not looked for: programs and libraries have CFI for exceptions, .eh_frame. */
-static Dwfl_Callbacks unwind_files = {.find_debuginfo = libdw_find_no_file};
+/* Finds the debug file of a file without CFI for exceptions, .eh_frame, in its module's name. */
+static int unwind_find_debug_file(Dwfl_Module *module, void **userdata, const char *name,
+	Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **found)
+{
+	int fd = atoi(name);
+
+	(void)module, (void)userdata, (void)base, (void)file, (void)link, (void)crc, (void)found;
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+static Dwfl_Callbacks unwind_files = {.find_debuginfo = unwind_find_debug_file};
 
 int unwind_check(struct err *e)
 {
@@ -159,14 +168,14 @@ static void unwind_add_map(struct unwind_process *p, const struct unwind_map *m)
 {
 	CLEANUP_CLOSE int fd = -1;
 	uint64_t bias, entry;
-	char name[32];
+	char name[48];
 
 	if (!unwind_find_bias(m, &bias, &entry))
 		return;
 	if (entry && p->nentries < UNWIND_ENTRIES)
 		p->entries[p->nentries++] = entry;
 	/* The name is that of a module: one file may be mapped at several places. */
-	snprintf(name, sizeof(name), "%llx", (unsigned long long)bias);
+	snprintf(name, sizeof(name), "%d %llx", m->debug_fd, (unsigned long long)bias);
 	fd = fcntl(m->fd, F_DUPFD_CLOEXEC, 3);
 	if (fd >= 0 && libdw.dwfl_report_elf(p->dwfl, name, name, fd, bias, true))
 		(void)take_fd(&fd);
@@ -227,6 +236,20 @@ static bool unwind_is_entry(const struct unwind_process *p, uint64_t pc)
 	return false;
 }
 
+/* The CFI at @pc. NULL: there is none. */
+static Dwarf_Frame *unwind_cfi_at(struct unwind_process *p, uint64_t pc)
+{
+	Dwfl_Module *module = libdw.dwfl_addrmodule(p->dwfl, pc);
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi = module ? libdw.dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	if (cfi && libdw.dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0)
+		return frame;
+	cfi = module ? libdw.dwfl_module_dwarf_cfi(module, &bias) : NULL;
+	return cfi && libdw.dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0 ? frame : NULL;
+}
+
 /* Why the chain ends with its last frame: for libdw, chains end in the same way if the CFI says
  * that there is no caller, and if the caller is not found. */
 static enum unwind_end unwind_find_end(struct unwind_process *p)
@@ -235,17 +258,12 @@ static enum unwind_end unwind_find_end(struct unwind_process *p)
 	uint64_t pc = out->frames[out->n - 1] - (out->n > 1);
 	CLEANUP_FREE Dwarf_Frame *frame = NULL;
 	Dwarf_Op room[3], *ops = NULL;
-	Dwfl_Module *module;
-	Dwarf_Addr bias;
 	size_t n = 1;
-	Dwarf_CFI *cfi;
 
 	if (pc == p->outermost)
 		return UNWIND_WHOLE;
-	module = libdw.dwfl_addrmodule(p->dwfl, pc);
-	cfi = module ? libdw.dwfl_module_eh_cfi(module, &bias) : NULL;
-	if (!cfi || libdw.dwarf_cfi_addrframe(cfi, pc - bias, &frame) != 0 ||
-		libdw.dwarf_frame_register(frame, UNWIND_RETURN, room, &ops, &n) != 0)
+	frame = unwind_cfi_at(p, pc);
+	if (!frame || libdw.dwarf_frame_register(frame, UNWIND_RETURN, room, &ops, &n) != 0)
 		return unwind_is_entry(p, pc) ? UNWIND_WHOLE : UNWIND_CODE;
 	if (!n && ops == room) {
 		p->outermost = pc;

@@ -38,6 +38,7 @@ struct unwind_map {
 	uint64_t addr;
 	uint64_t pgoff;
 	int fd;
+	int debug_fd; /* its debug file; -1: there is none */
 };
 
 /* The mapped files of a process, and what was read of them. */

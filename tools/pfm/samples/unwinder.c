@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "tools/pfm/samples/bounded.h"
+#include "tools/pfm/samples/debug_file.h"
 
 enum {
 	UNWINDER_SLOTS = 16, /* processes whose files are kept at the same time */
@@ -32,7 +33,7 @@ enum {
 
 /* --- Messages, which a socket keeps apart */
 
-enum unwinder_type { UNWINDER_OBJECT, UNWINDER_PROCESS, UNWINDER_STACK };
+enum unwinder_type { UNWINDER_OBJECT, UNWINDER_DEBUG, UNWINDER_PROCESS, UNWINDER_STACK };
 
 struct unwinder_map {
 	uint64_t addr;
@@ -42,8 +43,10 @@ struct unwinder_map {
 };
 
 struct unwinder_message {
-	uint32_t type;   /* enum unwinder_type */
-	uint32_t number; /* OBJECT: that of the file, which comes with it; else the slot */
+	uint32_t type; /* enum unwinder_type */
+	/* OBJECT: that of the file, which comes with it; DEBUG: the same with its debug file; else
+	 * the slot */
+	uint32_t number;
 	union {
 		struct unwinder_map maps[UNWINDER_MAPS];
 		struct {
@@ -103,6 +106,7 @@ static ssize_t unwinder_receive(int from, struct unwinder_message *to, int *fd)
 
 struct unwinder_server {
 	int files[UNWINDER_OBJECTS];
+	int debug_files[UNWINDER_OBJECTS];
 	struct unwind_process *processes[UNWINDER_SLOTS];
 	struct unwinder_message in;
 };
@@ -114,7 +118,8 @@ static void unwinder_set_process(struct unwinder_server *s, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct unwinder_map *m = &s->in.u.maps[i];
 
-		maps[i] = (struct unwind_map){m->addr, m->pgoff, s->files[m->object]};
+		maps[i] = (struct unwind_map){
+			m->addr, m->pgoff, s->files[m->object], s->debug_files[m->object]};
 	}
 	unwind_process_free(s->processes[s->in.number]);
 	s->processes[s->in.number] = unwind_process_new(maps, (unsigned)n);
@@ -143,7 +148,12 @@ static void unwinder_serve(struct unwinder_server *s)
 		switch (s->in.type) {
 		case UNWINDER_OBJECT:
 			cleanup_close(&s->files[s->in.number]);
+			cleanup_close(&s->debug_files[s->in.number]);
 			s->files[s->in.number] = fd;
+			s->debug_files[s->in.number] = -1;
+			break;
+		case UNWINDER_DEBUG:
+			s->debug_files[s->in.number] = fd;
 			break;
 		case UNWINDER_PROCESS:
 			unwinder_set_process(
@@ -216,7 +226,7 @@ static void unwinder_begin(int fd, pid_t parent)
 	close_range(UNWINDER_FD + 1, ~0U, 0);
 	unwinder_limit(parent);
 	for (unsigned i = 0; s && i < UNWINDER_OBJECTS; i++)
-		s->files[i] = -1;
+		s->files[i] = s->debug_files[i] = -1;
 	if (s && write(UNWINDER_FD, "", 1) == 1)
 		unwinder_serve(s);
 	_exit(0);
@@ -464,16 +474,26 @@ static unsigned unwinder_list(struct unwinder *u, const struct image_process *p)
 	return n;
 }
 
+static bool unwinder_send_file(
+	struct unwinder *u, enum unwinder_type type, const struct object *o, int fd)
+{
+	uint32_t head[] = {type, o->number};
+	struct iovec part = {head, sizeof(head)};
+
+	return unwinder_send(u->fd, &part, 1, fd);
+}
+
 static bool unwinder_send_files(struct unwinder *u, const struct image_process *p)
 {
 	for (size_t i = 0; i < p->maps.n; i++) {
 		const struct object *o = p->maps.all[i].object;
-		uint32_t head[] = {UNWINDER_OBJECT, o->number};
-		struct iovec part = {head, sizeof(head)};
+		CLEANUP_CLOSE int debug = -1;
 
 		if (!unwinder_has_file(&p->maps.all[i]) || u->sent[o->number])
 			continue;
-		if (!unwinder_send(u->fd, &part, 1, o->fd))
+		debug = debug_file_open(o);
+		if (!unwinder_send_file(u, UNWINDER_OBJECT, o, o->fd) ||
+			(debug >= 0 && !unwinder_send_file(u, UNWINDER_DEBUG, o, debug)))
 			return false;
 		u->sent[o->number] = true;
 	}
