@@ -7,7 +7,7 @@
 void engine_retire_worker(struct engine *eng, struct worker *w)
 {
 	worker_retire(w);
-	eng->expected++;
+	engine_expect(eng, 1);
 }
 
 /* Completes an unload: the session thread owns @ec again. */
@@ -45,7 +45,7 @@ static void complete_yield(struct engine *eng, struct engine_ctx *ec)
  */
 static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 {
-	if (atomic_fetch_sub(&ec->inflight, 1) != 1)
+	if (engine_ctx_release(ec))
 		return;
 	if (ec->task) {
 		task_unloaded(eng->task_registry, ec);
@@ -54,8 +54,7 @@ static void complete_inflight(struct engine *eng, struct engine_ctx *ec)
 	}
 	list_del(&ec->loaded_entry);
 	eng->watched -= atomic_load(&ec->watched);
-	eng->expected -= ec->expected_events;
-	ec->expected_events = 0;
+	engine_expected_unloaded(eng, ec, ec->expected_events);
 	task_return_cpu(eng->task_registry, worker_cpu(ec->worker));
 	engine_retire_worker(eng, ec->worker);
 	ec->worker = NULL;
@@ -72,7 +71,7 @@ static void complete_job(struct engine *eng, struct job *job)
 	struct engine_ctx *ec = job->ec;
 
 	if (!job->for_task)
-		eng->expected--;
+		engine_expected(eng, 1);
 	if (job->requeued) {
 		queue_put(&ec->requeued, &job->link);
 		complete_inflight(eng, ec);
@@ -81,10 +80,8 @@ static void complete_job(struct engine *eng, struct job *job)
 	/* A load that fails leaves its context unloaded only if it is the first load of a
 	 * worker. */
 	if ((job->cmd.verb == CMD_LOAD || job->cmd.verb == CMD_RESUME) && ec->expected_events &&
-		(job->rc == 0 || !job_is_first_load(job))) {
-		ec->expected_events--;
-		eng->expected--;
-	}
+		(job->rc == 0 || !job_is_first_load(job)))
+		engine_expected_unloaded(eng, ec, 1);
 	job->done(job);
 }
 
@@ -99,7 +96,7 @@ static void complete_worker_exit(struct engine *eng, struct worker *w)
 {
 	worker_free(w);
 	eng->stats.workers--;
-	eng->expected--;
+	engine_expected(eng, 1);
 }
 
 static void complete_task_event(struct engine *eng, struct task_event *ev)
@@ -123,7 +120,7 @@ static void complete_event(struct engine *eng, struct event *ev)
 		complete_worker_exit(eng, worker_of_event(ev));
 		break;
 	case EVENT_CPU_SCAN:
-		eng->expected--;
+		engine_expected(eng, 1);
 		cpu_scan_complete(ev);
 		break;
 	case EVENT_WORK:

@@ -107,7 +107,7 @@ static struct cpu_scan *cpu_scan_start(struct engine *eng)
 		free(s);
 		return NULL;
 	}
-	eng->expected++;
+	engine_expect(eng, 1);
 	return s;
 }
 

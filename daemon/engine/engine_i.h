@@ -8,6 +8,8 @@
 #ifndef ENGINE_ENGINE_I_H
 #define ENGINE_ENGINE_I_H
 
+#include <assert.h>
+
 #include "daemon/authz/grants.h"
 #include "daemon/engine/engine.h"
 #include "daemon/percpu/budget.h"
@@ -54,6 +56,33 @@ struct engine {
 	/* Executes commands on unloaded contexts. */
 	struct executor x;
 };
+
+/* @n events will come, for which the session thread then waits beside requests. */
+static inline void engine_expect(struct engine *eng, unsigned n)
+{
+	eng->expected += n;
+}
+
+/* @n of these have come, or will not. */
+static inline void engine_expected(struct engine *eng, unsigned n)
+{
+	assert(eng->expected >= n);
+	eng->expected -= n;
+}
+
+/* A job that may unload @ec is about to be posted: EVENT_UNLOADED may come. */
+static inline void engine_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
+{
+	ec->expected_events++;
+	engine_expect(eng, 1);
+}
+
+/* It has come @n times less, or @ec is unloaded. */
+static inline void engine_expected_unloaded(struct engine *eng, struct engine_ctx *ec, unsigned n)
+{
+	ec->expected_events -= n;
+	engine_expected(eng, n);
+}
 
 /* A context loaded on a CPU, or that has yielded; NULL: there is none. */
 struct engine_ctx *engine_any_loaded(const struct engine *eng);

@@ -8,13 +8,6 @@
 #include "daemon/percpu/exec.h"
 #include "daemon/percpu/thread.h"
 
-/* Expects EVENT_UNLOADED, as a job is about to be posted that may unload the context. */
-static void submit_expect_unloaded(struct engine *eng, struct engine_ctx *ec)
-{
-	ec->expected_events++;
-	eng->expected++;
-}
-
 static bool submit_may_unload(enum cmd_verb verb)
 {
 	return verb == CMD_LOAD || verb == CMD_UNLOAD || verb == CMD_DESTROY || verb == CMD_YIELD ||
@@ -34,10 +27,10 @@ void engine_post(struct engine *eng, struct job *job)
 	if (submit_is_session_done(job->cmd.verb))
 		job->session_done = true;
 	if (job->session_done)
-		eng->expected++;
+		engine_expect(eng, 1);
 	if (submit_may_unload(job->cmd.verb))
-		submit_expect_unloaded(eng, ec);
-	atomic_fetch_add(&ec->inflight, 1);
+		engine_expect_unloaded(eng, ec);
+	engine_ctx_begin_job(ec);
 	worker_post(ec->worker, job);
 }
 
@@ -142,21 +135,18 @@ static void submit_publish(struct engine_ctx *ec)
 static bool submit_borrow(struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
-	unsigned none = 0;
 	bool overflow;
 
-	if (!submit_is_read(job->cmd.verb))
-		return false;
-	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
+	if (!submit_is_read(job->cmd.verb) || !engine_ctx_borrow(ec))
 		return false;
 	if (ctx_reads_files(&ec->ctx, &job->cmd)) {
-		atomic_fetch_sub(&ec->inflight, 1);
+		engine_ctx_release(ec);
 		return false;
 	}
 	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
 	submit_publish(ec);
 	overflow = ctx_wake(&ec->ctx).at == 1;
-	atomic_fetch_sub(&ec->inflight, 1);
+	engine_ctx_release(ec);
 	if (overflow)
 		worker_kick(ec->worker);
 	job->done(job);

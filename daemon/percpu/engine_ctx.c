@@ -31,7 +31,7 @@ void engine_ctx_end_job(struct engine_ctx *ec, struct event_queue *events, bool 
 	unsigned n;
 
 	if (!unloaded) {
-		atomic_fetch_sub(&ec->inflight, 1);
+		engine_ctx_release(ec);
 		return;
 	}
 	n = atomic_load(&ec->inflight);

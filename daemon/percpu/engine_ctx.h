@@ -3,6 +3,8 @@
 #ifndef PERCPU_ENGINE_CTX_H
 #define PERCPU_ENGINE_CTX_H
 
+#include <assert.h>
+
 #include "base/list.h"
 #include "daemon/core/context.h"
 #include "daemon/percpu/engine_stats.h"
@@ -115,6 +117,29 @@ struct engine_ctx {
 bool engine_ctx_publish(struct engine_ctx *ec);
 /* engine_ctx_publish(), which also sends EVENT_CHANGED after a change if @ec is watched. */
 void engine_ctx_changed(struct engine_ctx *ec, struct event_queue *events);
+
+/* A job is about to be posted. */
+static inline void engine_ctx_begin_job(struct engine_ctx *ec)
+{
+	atomic_fetch_add(&ec->inflight, 1);
+}
+
+/* Makes the caller the owner of @ec, unless a job is posted or another thread has borrowed it. */
+static inline bool engine_ctx_borrow(struct engine_ctx *ec)
+{
+	unsigned none = 0;
+
+	return atomic_compare_exchange_strong(&ec->inflight, &none, 1);
+}
+
+/* Ends a job, or a loan. Returns how many are left: unless there are some, @ec may be gone. */
+static inline unsigned engine_ctx_release(struct engine_ctx *ec)
+{
+	unsigned before = atomic_fetch_sub(&ec->inflight, 1);
+
+	assert(before);
+	return before - 1;
+}
 
 /*
  * Ends a job: inflight falls by 1, and @ec may be gone after this. If the context is @unloaded and

@@ -355,6 +355,7 @@ static bool worker_run_last(struct worker *w, struct job *job)
 		worker_last_failed(w, ec);
 		return false;
 	}
+	/* engine_ctx_release() without its assertion, which the counters would count. */
 	atomic_fetch_sub(&ec->inflight, 1);
 	event_send(w->shared->events, &job->event);
 	return true;
@@ -442,10 +443,9 @@ static void worker_exec_at_once(struct worker *w, struct engine_ctx *ec)
 static void worker_poll(struct worker *w, bool switches)
 {
 	struct engine_ctx *ec = w->ec;
-	unsigned none = 0;
 
 	/* The session thread has borrowed the context, or the inbox is not empty: retry soon. */
-	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1)) {
+	if (!engine_ctx_borrow(ec)) {
 		w->timed = true;
 		w->until = nsec_timespec(nsec_now(CLOCK_MONOTONIC) + RETRY_NS);
 		sample_tick_retry(&w->sample_tick, RETRY_NS);
@@ -467,9 +467,8 @@ static void worker_take_events(struct worker *w)
 {
 	struct engine_ctx *ec = w->ec;
 	pfm_smpl_where_t ignored;
-	unsigned none = 0;
 
-	if (!atomic_compare_exchange_strong(&ec->inflight, &none, 1))
+	if (!engine_ctx_borrow(ec))
 		return;
 	sample_tick_read(&w->sample_tick, &ec->ctx, nsec_now(CLOCK_MONOTONIC), &ignored);
 	worker_set_wake(w, &ec->ctx);

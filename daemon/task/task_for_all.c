@@ -25,7 +25,7 @@ static void for_all_post(struct task_registry *reg, struct task_ctx *task, struc
 
 void task_post(struct task_registry *reg, struct task_ctx *task, struct job *job)
 {
-	atomic_fetch_add(&job->ec->inflight, 1);
+	engine_ctx_begin_job(job->ec);
 	for_all_post(reg, task, job);
 }
 
@@ -81,6 +81,6 @@ void task_post_for_all(struct task_registry *reg, struct task_ctx *root, struct 
 	root->last_for_all = ++reg->for_all_count;
 	root->for_all = job;
 	root->for_all_work.some = for_all_some;
-	atomic_fetch_add(&job->ec->inflight, 1);
+	engine_ctx_begin_job(job->ec);
 	task_work_begin(reg, root->ec->uid, &root->for_all_work);
 }
