@@ -61,7 +61,7 @@ int process_table(const struct perf_process *p, struct thread_table *out, struct
 
 /* Returns a descriptor of one of the remaining groups, on which poll() reports POLLHUP when all
  * threads that have inherited it have ended. Only this group takes a page of locked memory. ESRCH:
- * no group is left; EPERM. */
+ * no group is left; EPERM and others: its page is refused, without which it is not known. */
 int process_watch(struct perf_process *p, struct err *e);
 
 #endif

@@ -24,7 +24,7 @@
 #include "daemon/percpu/thread.h"
 #include "daemon/percpu/thread_wake.h"
 
-enum { RETRY_NS = 100000, WORKER_FIFO = 1 };
+enum { RETRY_NS = 100000, WATCH_AGAIN_NS = 100000000, WORKER_FIFO = 1 };
 
 enum worker_flag {
 	/* Read the counters now. */
@@ -81,6 +81,8 @@ struct worker {
 	uint64_t interrupts_delay;
 	/* Ends the sleep with POLLHUP, see backend_ops.thread_watch; -1: not watched. */
 	int watch_fd;
+	/* The watch could not be opened again, which is tried until it can: threads may be left. */
+	bool watch_waits;
 	struct command poll_cmd;
 	struct err poll_err;
 };
@@ -339,6 +341,7 @@ static void worker_close_cpu(struct worker *w)
 	w->x.cpu = NULL;
 	w->thread_wake = (struct thread_wake){0};
 	w->watch_fd = -1;
+	w->watch_waits = false;
 }
 
 /* Starts the counters, if it can, and sends the job to the session thread, which calls done(). The
@@ -475,28 +478,30 @@ static void worker_take_events(struct worker *w)
 	engine_ctx_end_job(ec, w->shared->events, false);
 }
 
-/* The time until @until, but not more than the delay of interrupts. */
-static struct timespec worker_interrupts_timeout(const struct worker *w)
+/* How long the worker sleeps at most. False: until it is woken. */
+static bool worker_interrupts_timeout(const struct worker *w, struct timespec *timeout)
 {
-	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = nsec_of(w->until), left = 0;
+	uint64_t now = nsec_now(CLOCK_MONOTONIC), until = nsec_of(w->until), left = UINT64_MAX;
 
-	if (!w->timed)
-		left = w->interrupts_delay;
-	else if (until > now)
-		left = until - now;
+	if (w->timed)
+		left = until > now ? until - now : 0;
 	if (w->interrupts && left > w->interrupts_delay)
 		left = w->interrupts_delay;
-	return nsec_timespec(left);
+	if (w->watch_waits && left > WATCH_AGAIN_NS)
+		left = WATCH_AGAIN_NS;
+	*timeout = nsec_timespec(left);
+	return left != UINT64_MAX;
 }
 
 /* One thread of a process has ended, with all that it has created: watches the others, if any are
  * left. */
 static void worker_watch_next(struct worker *w)
 {
-	struct err gone;
+	struct err e;
 
-	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, &gone);
-	if (w->watch_fd < 0)
+	w->watch_fd = w->x.be->ops->thread_watch(w->x.cpu, &e);
+	w->watch_waits = w->watch_fd < 0 && e.no != ESRCH;
+	if (w->watch_fd < 0 && !w->watch_waits)
 		event_send(w->shared->events, &w->gone_event.event);
 }
 
@@ -512,8 +517,8 @@ static void worker_sleep_interrupts(struct worker *w)
 		{.fd = w->watch_fd},
 		{.fd = thread_wake_fd(&w->thread_wake), .events = POLLIN},
 	};
-	struct timespec timeout = worker_interrupts_timeout(w);
-	bool ends = w->interrupts || w->timed;
+	struct timespec timeout;
+	bool ends = worker_interrupts_timeout(w, &timeout);
 	long n = raw_syscall6(SYS_ppoll, (long)fds, 5, (long)(ends ? &timeout : NULL), 0, 0, 0);
 	uint64_t wakeups;
 
@@ -521,10 +526,10 @@ static void worker_sleep_interrupts(struct worker *w)
 		return;
 	if (fds[0].revents)
 		raw_syscall4(SYS_read, w->eventfd, (long)&wakeups, sizeof(wakeups), 0);
-	if (fds[3].revents) {
+	if (fds[3].revents || w->watch_waits)
 		worker_watch_next(w);
+	if (fds[3].revents)
 		return;
-	}
 	if (fds[1].revents & (POLLERR | POLLHUP))
 		w->x.interrupts_fd = -1;
 	/* An alarm is reported once, and interrupts are taken with any command. */

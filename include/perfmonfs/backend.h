@@ -201,7 +201,8 @@ struct backend_ops {
 	 * For a thread that is not traced: returns a descriptor on which poll() reports POLLHUP as
 	 * soon as a thread and all that inherit its registers have ended, or have lost them (see
 	 * thread_check()). Call it again then; ESRCH means that no thread is left. cpu_close()
-	 * closes the descriptor. EMFILE, EPERM.
+	 * closes the descriptor. EMFILE, EPERM and others: the kernel refuses, and threads may be
+	 * left.
 	 */
 	int (*thread_watch)(struct backend_cpu *c, struct err *e);
 

@@ -579,3 +579,89 @@ TEST_WITH(setup, teardown, live)
 	assert_int_equal(run_reg(&a, CMD_READ, true, &value), 0);
 	assert_int_equal(r.page.pmd[0].value, value);
 }
+
+/* A thread's worker on a simulated CPU. watch() answers with @answers, one after another: 0 is a
+ * descriptor that is over. */
+static struct {
+	struct backend_ops ops;
+	int over;
+	const int *answers;
+	struct engine_ctx *gone;
+} watched;
+
+static int open_thread(struct backend *b, const atomic_int *tid, const struct thread_conf *conf,
+	struct backend_cpu **out, struct err *e)
+{
+	(void)tid, (void)conf;
+	return b->ops->cpu_open(b, 0, out, e);
+}
+
+static uint64_t thread_time(struct backend_cpu *c)
+{
+	(void)c;
+	return 0;
+}
+
+static void thread_at_once(struct backend_cpu *c, bool on)
+{
+	(void)c, (void)on;
+}
+
+static int watch(struct backend_cpu *c, struct err *e)
+{
+	int no = *watched.answers++;
+
+	(void)c;
+	return no ? err_set(e, no, "refused") : watched.over;
+}
+
+static void thread_gone(struct task_registry *reg, struct task_event *event)
+{
+	(void)reg;
+	watched.gone = worker_gone_ctx(event);
+}
+
+/* A refused watch is tried again: it does not say that no thread is left. */
+TEST_WITH(setup, teardown, watch_refused)
+{
+	static const int answers[] = {0, EPERM, EMFILE, 0, ESRCH};
+	CONTEXT(a);
+	struct test_job j;
+	struct err e;
+	int fds[2];
+	unsigned turns = 0;
+
+	watched.ops = *be->ops;
+	watched.ops.thread_open = open_thread;
+	watched.ops.thread_time = thread_time;
+	watched.ops.thread_at_once = thread_at_once;
+	watched.ops.thread_watch = watch;
+	watched.answers = answers;
+	be->ops = &watched.ops;
+	assert_int_equal(pipe(fds), 0);
+	watched.over = fds[0];
+	context_init(&a, "watched");
+	program(&a);
+	assert_int_equal(worker_new(&eng->shared, 0, gettid(), &a.ec.worker, &e), 0);
+	worker_set_gone(a.ec.worker, thread_gone);
+	eng->stats.workers++;
+	list_add(&a.ec.loaded_entry, &eng->loaded);
+	job_init(&j, &a, CMD_LOAD);
+	j.job.cmd.tid = gettid();
+	j.job.cmd.rights.thread = true;
+	j.job.cmd.load = (struct cmd_load){.always_active = true, .inherit = true};
+	j.job.kind = JOB_FIRST_LOAD;
+	j.job.event.kind = EVENT_JOB;
+	engine_post(eng, &j.job);
+	wait_done(&j);
+	if (j.job.rc < 0)
+		fail_msg("%s", j.job.err.text);
+	close(fds[1]);
+	while (!watched.gone)
+		serve(&turns);
+	assert_int_equal(run_verb(&a, CMD_UNLOAD), 0);
+	wait_workers(0);
+	close(fds[0]);
+	assert_ptr_equal(watched.gone, &a.ec);
+	assert_ptr_equal(watched.answers, answers + COUNT(answers));
+}
