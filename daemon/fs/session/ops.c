@@ -107,7 +107,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *f
 	else if (!call_begin(req, ino, &call))
 		return;
 	node_attr(&call, &st);
-	fuse_reply_attr(req, &st, node_timeout(&call));
+	fuse_reply_attr(req, &st, node_attr_timeout(&call));
 }
 
 /* When the kernel truncates a file, it also truncates the file's mappings. */
@@ -147,7 +147,7 @@ static void ops_setattr(
 		return;
 	}
 	node_attr(&call, &st);
-	fuse_reply_attr(req, &st, node_timeout(&call));
+	fuse_reply_attr(req, &st, node_attr_timeout(&call));
 }
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -680,6 +680,8 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 	 * answer.
 	 */
 	conn->want &= ~FUSE_CAP_ATOMIC_O_TRUNC;
+	/* regs, pmc and pmd always lead to set 0. */
+	conn->want |= conn->capable & FUSE_CAP_CACHE_SYMLINKS;
 	if (opts->ready)
 		opts->ready(opts->ready_arg);
 }

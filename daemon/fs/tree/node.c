@@ -169,12 +169,19 @@ double node_timeout(const struct call *call)
 	return in == DIR_SETS && call->set > 0 ? 0.0 : 60.0;
 }
 
+/* The owner and mode of a directory are those of its inode, whose number is never used again. */
+double node_attr_timeout(const struct call *call)
+{
+	return call->node.row->is ? 60.0 : node_timeout(call);
+}
+
 struct fuse_entry_param node_entry(const struct call *child)
 {
 	struct fuse_entry_param entry = {.ino = node_ino(child)};
 
 	node_attr(child, &entry.attr);
-	entry.entry_timeout = entry.attr_timeout = node_timeout(child);
+	entry.entry_timeout = node_timeout(child);
+	entry.attr_timeout = node_attr_timeout(child);
 	return entry;
 }
 

@@ -64,6 +64,8 @@ int node_lookup(const struct call *dir, const char *name, struct call *child);
 bool node_next(const struct call *dir, uint64_t *cookie, struct call *child, char name[256]);
 /* Seconds for which the kernel may cache the name and attributes. */
 double node_timeout(const struct call *call);
+/* The same for its attributes. */
+double node_attr_timeout(const struct call *call);
 struct fuse_entry_param node_entry(const struct call *child);
 
 #endif
