@@ -21,6 +21,7 @@ _pfm_values() {
 	EVENT*) pfm list 2>/dev/null | awk '/^[^ ]/ && $1 != "group" { print $1 }' ;;
 	GROUP) pfm list 2>/dev/null | awk '/^group / { print $2 }' ;;
 	PID*) ps -eo pid= | tr -d ' ' ;;
+	CGROUP) find /sys/fs/cgroup -mindepth 1 -type d -printf '%P\n' 2>/dev/null ;;
 	TID*) ps -eLo tid= | tr -d ' ' ;;
 	KEY*) printf '%s\n' command pid tid cpu object function ;;
 	ORDER) printf '%s\n' callees callers ;;

@@ -28,6 +28,8 @@ function __pfm_values
 			pfm list 2>/dev/null | string replace -rf '^group (.*)' '$1'
 		case 'PID*'
 			__fish_complete_pids
+		case CGROUP
+			find /sys/fs/cgroup -mindepth 1 -type d -printf '%P\n' 2>/dev/null
 		case 'TID*'
 			ps -eLo tid= | string trim
 		case 'KEY*'

@@ -57,7 +57,9 @@ mistakes() {
 		stat -ddd true                | -d: -e -g
 		stat -M IPC true              | -M: -g
 		stat -D 100 true              | -D: -p
-		stat -G web true              | -G: -p cgroup.procs
+		stat -G nosuch                | nosuch /proc/PID/cgroup
+		record -a -G web              | -G one
+		stat --for-each-cgroup=web,db | -G
 		stat -b 7 true                | -b: BPF
 		stat --topdown true           | -g topdown
 		stat --timeout 100 true       | --timeout: sleep

@@ -838,6 +838,46 @@ waits_are_right() {
 	[[ $output == *"--off-cpu: threads wait in the kernel, and "*config/allow_kernel* ]]
 }
 
+@test "a control group: its processes, those of groups below it, and no other" {
+	serve_perf
+	mkfifo fifo
+	exec 9<>fifo
+	mkdir -p groups/web/api groups/other
+	for group in web web/api other; do
+		sh -c 'read -r line <fifo' 3>&- 9>&- &
+		echo $! >>"groups/$group/cgroup.procs"
+	done
+	RECORD=$(<groups/web/cgroup.procs)
+	# pfm itself, one of another PID namespace, and one that has ended
+	sh -c 'exit' &
+	wait $!
+	printf '%s\n' 0 $! >>groups/web/cgroup.procs
+	members=$(sort <(head -n 1 groups/web/cgroup.procs) groups/web/api/cgroup.procs)
+	pids() { pfm report recorded --sort=pid | awk '!/^#/ { print $3 }' | sort; }
+	for group in web /web /sys/fs/cgroup/web; do
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -m sh -c 'mount --bind groups /sys/fs/cgroup; echo $$ >>groups/web/cgroup.procs
+			exec pfm record -o recorded --wall --cgroup="$0" --duration=100ms' $group
+		[ "$(pids)" = "$members" ]
+	done
+	pfm record -o recorded --off-cpu -G "$PWD/groups/web/api" sleep 0.1
+	[ "$(pids)" = "$(<groups/web/api/cgroup.procs)" ]
+	run -0 pfm stat -e task-clock,context-switches -G "$PWD/groups/web" sleep 0.1
+	[[ $output == *"processes $PWD/groups/web"*context-switches* ]]
+	# The rights are those to each of them.
+	chmod -R a+rX groups
+	chmod a+x .
+	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -e task-clock:u -o - \
+		-G "$PWD/groups/other"
+	echo "$output"
+	[[ $output == *"pfm record: "*"$(<groups/other/cgroup.procs)"* ]]
+	kill $(cat groups/*/cgroup.procs groups/web/api/cgroup.procs | grep -vx 0) 2>/dev/null || :
+	RECORD=
+	: >groups/other/cgroup.procs
+	run -125 pfm record -G "$PWD/groups/other"
+	[[ $output == *"has no process to measure"* ]]
+}
+
 @test "a recording goes through a FIFO, and one without an end is refused" {
 	serve_perf
 	pfm record -o recorded -F 4000 sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'

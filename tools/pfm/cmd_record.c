@@ -107,7 +107,6 @@ static const struct option_row record_options_rows[] = {
 		OPTION_FOREIGN},
 	{'b', "branch-any", NULL, RECORD_NO_BRANCHES, OPTION_FOREIGN},
 	{'j', "branch-filter", "FILTER", RECORD_NO_BRANCHES, OPTION_FOREIGN},
-	{'G', "cgroup", "NAME", "give the processes of the group by -p PID,...", OPTION_FOREIGN},
 	{'i', "no-inherit", NULL, "-t TID records one thread", OPTION_FOREIGN},
 	{OPTION_LONG, "filter", "FILTER", "filters are for tracepoints, which perf record has",
 		OPTION_FOREIGN},
@@ -570,7 +569,7 @@ const struct pfm_command cmd_record = {
 	.summary = "sample where the time goes, into a file",
 	.usage =
 		"Usage: pfm record [OPTION]... [--] COMMAND [ARG...]\n"
-		"       pfm record [OPTION]... -p PID | -t TID | -C LIST | -a [COMMAND [ARG...]]\n"
+		"       pfm record [OPTION]... -p PID|-t TID|-G CGROUP|-C LIST|-a [COMMAND...]\n"
 		"Sample a command with all that it starts, from its first instruction on; or what\n"
 		"runs already, until Ctrl-C or the end of COMMAND. `pfm report` shows the "
 		"result.\n",

@@ -35,6 +35,7 @@ static const struct option_row top_options[] = {
 	{'p', "pid", "PID,...", "the threads of processes", 0},
 	{'t', "tid", "TID,...", "threads", 0},
 	{'C', "cpu", "LIST", "CPUs, like 0-3,8", 0},
+	{'G', "cgroup", "CGROUP", "the threads of the processes of a control group", 0},
 	{'a', "all-cpus", NULL, "all CPUs that are online", 0},
 	{'B', "by", "WHAT",
 		"thread, or process: the sum of its threads in a row; context: what the contexts "
@@ -566,7 +567,7 @@ static int top_main(int argc, char **argv, struct err *e)
 const struct pfm_command cmd_top = {
 	.name = "top",
 	.summary = "show what CPUs, threads, processes or contexts count, as a live table",
-	.usage = "Usage: pfm top [options] [-p PID | -t TID | -C LIST | -a]\n"
+	.usage = "Usage: pfm top [options] [-p PID | -t TID | -G CGROUP | -C LIST | -a]\n"
 		 "Show events per second, of CPUs (the default), of threads, or of the contexts\n"
 		 "that are loaded, as a table that follows what runs; or by -f functions. Keys:\n"
 		 "q quits, s sorts by the next column, b shows threads or processes.\n",

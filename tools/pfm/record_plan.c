@@ -340,8 +340,11 @@ int record_plan_add_list(
 	struct places places = {0};
 	int rc = places_add_list(&places, t, &o->where, e);
 
-	for (unsigned i = 0; rc == 0 && i < places.n; i++)
+	for (unsigned i = 0; rc == 0 && i < places.n; i++) {
 		rc = record_plan_add_place(r, t, o->where.kind, places.all[i].id, e);
+		if (rc == -ESRCH && places.all[i].optional && (r->nroots || i + 1 < places.n))
+			rc = 0;
+	}
 	places_free(&places);
 	return rc;
 }

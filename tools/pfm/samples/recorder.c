@@ -108,6 +108,15 @@ static int recorder_load(
 	return recorder_watch(r, root->source.msg, EPOLLIN, &root->source, e);
 }
 
+/* Frees a root that has no children. */
+static void recorder_discard(struct recorder_root *root)
+{
+	hash_free(&root->children);
+	source_close(&root->source);
+	ctx_close(&root->ctx);
+	free(root);
+}
+
 int recorder_add(
 	struct recorder *r, const struct tree *t, const char *load, uint32_t pid, struct err *e)
 {
@@ -124,9 +133,11 @@ int recorder_add(
 	root->ctx = (struct tree_ctx)TREE_CTX_NONE;
 	root->source = (struct source)SOURCE_NONE;
 	r->roots[r->nroots++] = root;
-	if (ctx_open(t, &root->ctx, e) < 0)
-		return -e->no;
-	return recorder_load(r, root, load, e);
+	if (ctx_open(t, &root->ctx, e) == 0 && recorder_load(r, root, load, e) == 0)
+		return 0;
+	recorder_discard(root);
+	r->nroots--;
+	return -e->no;
 }
 
 /* Records the mappings of the root's process. */
@@ -596,10 +607,7 @@ static void recorder_free_root(struct recorder *r, struct recorder_root *root)
 			recorder_remove_child(r, root,
 				container_of(
 					root->children.bucket[i], struct recorder_child, node));
-	hash_free(&root->children);
-	source_close(&root->source);
-	ctx_close(&root->ctx);
-	free(root);
+	recorder_discard(root);
 }
 
 int recorder_close(struct recorder *r, bool ended, struct err *e)

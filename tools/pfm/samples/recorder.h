@@ -67,7 +67,8 @@ int recorder_open(struct recorder *r, const char *path, const struct sampling *s
 /* Records the event @number of the sampling, each in turn. */
 int recorder_add_event(
 	struct recorder *r, unsigned number, uint64_t code, const char *name, struct err *e);
-/* Creates a context and loads it by @load, a command of ctl. @pid: process or thread; 0: a CPU. */
+/* Creates a context and loads it by @load, a command of ctl. @pid: process or thread; 0: a CPU.
+ * -ESRCH: it has ended, and nothing is added. */
 int recorder_add(
 	struct recorder *r, const struct tree *t, const char *load, uint32_t pid, struct err *e);
 /* Creates the file, and begins to sample or, if there is a delay, waits for that in recorder_run().

@@ -8,7 +8,7 @@ static int place_options_set_kind(
 	struct place_options *o, enum place_kind kind, const char *list, struct err *e)
 {
 	if (o->kind != PLACE_COMMAND)
-		return err_set(e, EINVAL, "give one of -p, -t, -C and -a");
+		return err_set(e, EINVAL, "give one of -p, -t, -G, -C and -a");
 	o->kind = kind;
 	o->list = list;
 	return 1;
@@ -24,6 +24,9 @@ int place_options_set(struct place_options *o, int c, const char *arg, struct er
 		return place_options_set_kind(o, PLACE_PROCESS, arg, e);
 	case 't':
 		return place_options_set_kind(o, PLACE_THREAD, arg, e);
+	case 'G':
+		o->cgroup = true;
+		return place_options_set_kind(o, PLACE_PROCESS, arg, e);
 	case 'C':
 		return place_options_set_kind(o, PLACE_CPU, arg, e);
 	case 'a':
@@ -36,6 +39,6 @@ int place_options_set(struct place_options *o, int c, const char *arg, struct er
 int place_options_check(const struct place_options *o, char *const *command, struct err *e)
 {
 	if (!command && o->kind == PLACE_COMMAND)
-		return err_set(e, EINVAL, "give a command, or -p, -t, -C or -a");
+		return err_set(e, EINVAL, "give a command, or -p, -t, -G, -C or -a");
 	return 0;
 }

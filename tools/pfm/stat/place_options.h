@@ -18,6 +18,7 @@ struct place_options {
 	const char *mount;    /* for tree_open() */
 	enum place_kind kind; /* PLACE_COMMAND: none of the options was given */
 	const char *list;     /* of CPUs, threads or processes; NULL: all CPUs, or a command */
+	bool cgroup;          /* the list is the name of a control group of processes */
 };
 
 /* The rows of these options, for the table of a command. */
@@ -25,6 +26,7 @@ struct place_options {
 #define PLACE_OPTIONS                                                                              \
 	{'p', "pid", "PID,...", "processes, with all threads and what they start", 0},             \
 	{'t', "tid", "TID,...", "threads", 0},                                                     \
+	{'G', "cgroup", "CGROUP", "the processes of a control group, and what they start", 0},       \
 	{'C', "cpu", "LIST", "CPUs, like 0-3,8", 0},                                               \
 	{'a', "all-cpus", NULL, "all CPUs that are online", 0},                                    \
 	MOUNT_OPTION

@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "base/slice.h"
+#include "tools/pfm/tree/cgroup.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
 #include "tools/pfm/tree/topology.h"
@@ -86,6 +87,36 @@ static int places_check_number(enum place_kind kind, int id, const struct tree *
 		       : err_set(e, ESRCH, "there is no thread %d: `ps -eL` lists threads", id);
 }
 
+struct places_of_cgroup {
+	struct places *places;
+	const struct tree *tree;
+};
+
+/* Adds a process of a control group, in which pfm itself may be. */
+static int places_add_member(void *arg, int pid, struct err *e)
+{
+	const struct places_of_cgroup *g = arg;
+	int rc;
+
+	if (pid == getpid() || places_have(g->places, pid))
+		return 0;
+	rc = places_check_number(PLACE_PROCESS, pid, g->tree, e);
+	if (rc == 0)
+		rc = places_add(g->places, PLACE_PROCESS, pid, e);
+	if (rc == 0)
+		g->places->all[g->places->n - 1].optional = true;
+	return rc == -ESRCH ? 0 : rc;
+}
+
+static int places_check_members(const struct places *p, const char *cgroup, struct err *e)
+{
+	return p->n ? 0
+		    : err_set(e, ESRCH,
+			      "control group %s has no process to measure: /proc/PID/cgroup names "
+			      "that of a process",
+			      cgroup);
+}
+
 /* A number that is given twice makes one place. */
 int places_add_list(
 	struct places *p, const struct tree *t, const struct place_options *o, struct err *e)
@@ -99,6 +130,11 @@ int places_add_list(
 
 	if (!o->list)
 		return places_add_online(p, t, e);
+	if (o->cgroup) {
+		rc = cgroup_processes(
+			o->list, places_add_member, &(struct places_of_cgroup){p, t}, e);
+		return rc < 0 ? rc : places_check_members(p, o->list, e);
+	}
 	do {
 		if (num_range(&rest, INT_MAX, &first, &last, e) < 0)
 			return err_set(e, e->no, "%.2s %.40s: give numbers, like %s%s",
@@ -295,8 +331,14 @@ int places_load(struct places *p, const struct tree *t, struct err *e)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < p->n; i++)
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		rc = place_load(&p->all[i], t, e);
+		if (rc == -ESRCH && p->all[i].optional && p->n > 1) {
+			ctx_close(&p->all[i].ctx);
+			p->all[i--] = p->all[--p->n];
+			rc = 0;
+		}
+	}
 	return rc;
 }
 
@@ -304,8 +346,14 @@ int places_start(struct places *p, struct err *e)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < p->n; i++)
-		rc = ctx_command(&p->all[i].ctx, "start", e);
+	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
+		struct place *place = &p->all[i];
+		struct err ignored;
+
+		rc = ctx_command(&place->ctx, "start", e);
+		if (rc < 0 && place->optional && place_check(place, &ignored) == 0 && place->ended)
+			rc = 0;
+	}
 	return rc;
 }
 

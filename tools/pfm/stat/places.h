@@ -25,7 +25,8 @@ struct place {
 	bool inherit;
 	const char *flags; /* of the context, for its file flags; NULL: none */
 	struct tree_ctx ctx;
-	bool ended; /* the thread or process has ended */
+	bool ended;    /* the thread or process has ended */
+	bool optional; /* a process of a control group: it may have ended before it is counted */
 	/* why a CPU that was offline is not counted again yet; away.no is 0 if it is counted */
 	struct err away;
 	struct reading collected; /* of children that have been removed */

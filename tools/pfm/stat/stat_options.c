@@ -105,12 +105,7 @@ const struct option_row stat_options_rows[] = {
 		OPTION_FOREIGN},
 	{OPTION_LONG, "filter", "FILTER", "filters are for tracepoints, which perf stat counts",
 		OPTION_FOREIGN},
-	{'G', "cgroup", "NAME",
-		"give the processes of the group, as -p $(paste -sd, "
-		"/sys/fs/cgroup/NAME/cgroup.procs)",
-		OPTION_FOREIGN},
-	{OPTION_LONG, "for-each-cgroup", "NAME", "give the processes of one group by -p",
-		OPTION_FOREIGN},
+	{OPTION_LONG, "for-each-cgroup", "NAME", "give one group by -G", OPTION_FOREIGN},
 	{'i', "no-inherit", NULL, "--per-thread shows each thread alone, -t TID counts one",
 		OPTION_FOREIGN},
 	{OPTION_LONG, "interval-clear", NULL, "pfm top shows a live table", OPTION_FOREIGN},
@@ -165,7 +160,7 @@ const struct option_row stat_options_rows[] = {
 
 const char stat_options_usage[] =
 	"Usage: pfm stat [options] COMMAND [ARG...]\n"
-	"       pfm stat [options] -p PID | -t TID | -C LIST | -a [-- COMMAND [ARG...]]\n"
+	"       pfm stat [options] -p PID|-t TID|-G CGROUP|-C LIST|-a [-- COMMAND...]\n"
 	"       pfm stat [options] --compare 'COMMAND A' 'COMMAND B'\n"
 	"Count events of a command and everything it starts, or of processes, threads or\n"
 	"CPUs, until COMMAND ends or Ctrl-C.\n";
