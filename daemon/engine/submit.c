@@ -115,7 +115,7 @@ static void submit_finish(struct job *job)
 static bool submit_is_read(enum cmd_verb verb)
 {
 	return verb == CMD_READ || verb == CMD_INFO || verb == CMD_EVTSET_READ ||
-	       verb == CMD_LIVE_READ || verb == CMD_COUNTS;
+	       verb == CMD_LIVE_READ || verb == CMD_COUNTS || verb == CMD_CLONE;
 }
 
 /* Publishes the changes of a command that the session thread has executed. */
@@ -125,30 +125,40 @@ static void submit_publish(struct engine_ctx *ec)
 		ec->ops->on_change(ec);
 }
 
+/* Whether the read may take long: files of some devices do, and so does the handling of a thread's
+ * samples. */
+static bool submit_is_long(const struct job *job)
+{
+	const struct engine_ctx *ec = job->ec;
+
+	return ctx_reads_files(&ec->ctx, &job->cmd) || (ec->task && ec->ctx.samples.interrupts);
+}
+
 /*
  * Executes a read in this thread, which borrows the context from its worker while the worker is
  * idle. This is several times faster than posting the job, and the monitored CPU executes no
  * user-mode instruction: the kernel reads the register in an interrupt there, for which the session
  * thread waits microseconds. The worker is kicked if the read finds an overflow. False: the worker
- * is busy, or the read needs files, whose devices may take long.
+ * is busy, there is none, or the read may take long.
  */
 static bool submit_borrow(struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
+	struct worker *worker = ec->task ? task_lender(ec->task) : ec->worker;
 	bool overflow;
 
-	if (!submit_is_read(job->cmd.verb) || !engine_ctx_borrow(ec))
+	if (!worker || !submit_is_read(job->cmd.verb) || !engine_ctx_borrow(ec))
 		return false;
-	if (ctx_reads_files(&ec->ctx, &job->cmd)) {
+	if (submit_is_long(job)) {
 		engine_ctx_release(ec);
 		return false;
 	}
-	job->rc = exec_command(worker_executor(ec->worker), &ec->ctx, &job->cmd, &job->err);
+	job->rc = exec_command(worker_executor(worker), &ec->ctx, &job->cmd, &job->err);
 	submit_publish(ec);
 	overflow = ctx_wake(&ec->ctx).at == 1;
 	engine_ctx_release(ec);
 	if (overflow)
-		worker_kick(ec->worker);
+		worker_kick(worker);
 	job->done(job);
 	return true;
 }
@@ -289,9 +299,10 @@ static enum submitted submit_now(struct engine *eng, struct job *job)
 
 	if (ec->worker || ec->yield.done)
 		submit_note_grant(ec, &job->cmd.rights.by_grant);
+	if (submit_borrow(job))
+		return SUBMITTED_POSTED;
 	if (ec->worker) {
-		if (!submit_borrow(job))
-			engine_post(eng, job);
+		engine_post(eng, job);
 		return SUBMITTED_POSTED;
 	}
 	if (ec->task) {

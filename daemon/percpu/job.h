@@ -16,6 +16,8 @@ enum job_kind {
 	JOB_FIRST_LOAD,
 	/* The same, but done() decides whether the worker ends. */
 	JOB_FIRST_LOAD_KEEPS_WORKER,
+	/* The same, and the worker starts the counters. From then on, cmd.verb is CMD_START. */
+	JOB_FIRST_LOAD_AND_START,
 	/* For a worker of a thread: asks the backend whether the thread's registers still count.
 	 * There is no command. */
 	JOB_CHECK_THREAD,
@@ -63,9 +65,14 @@ static inline int job_begin(struct job *job)
 	return atomic_exchange(&job->state, JOB_BEGUN) == JOB_WAITING ? 0 : job_cancelled(job);
 }
 
+static inline bool job_keeps_worker(const struct job *job)
+{
+	return job->kind == JOB_FIRST_LOAD_KEEPS_WORKER || job->kind == JOB_FIRST_LOAD_AND_START;
+}
+
 static inline bool job_is_first_load(const struct job *job)
 {
-	return job->kind == JOB_FIRST_LOAD || job->kind == JOB_FIRST_LOAD_KEEPS_WORKER;
+	return job->kind == JOB_FIRST_LOAD || job_keeps_worker(job);
 }
 
 /* The last step: the result goes to the requester, or by @events to the session thread. */

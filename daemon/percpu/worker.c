@@ -326,7 +326,12 @@ static int worker_first_load(struct worker *w, struct job *job)
 	rc = worker_open_living(w, &job->cmd.load, &job->err);
 	if (rc == 0)
 		rc = worker_attribute(w, &job->ec->ctx, &job->cmd, &job->err);
-	return rc < 0 ? rc : worker_exec(w, job->ec, &job->cmd, &job->err);
+	if (rc == 0)
+		rc = worker_exec(w, job->ec, &job->cmd, &job->err);
+	if (rc < 0 || job->kind != JOB_FIRST_LOAD_AND_START)
+		return rc;
+	job->cmd.verb = CMD_START;
+	return worker_exec(w, job->ec, &job->cmd, &job->err);
 }
 
 /* Called before the session thread learns that the context is unloaded: it may create another
@@ -396,20 +401,25 @@ static int worker_execute(struct worker *w, struct job *job)
 	return worker_exec(w, ec, &job->cmd, &job->err);
 }
 
+/* The thread may have another number since the last command. */
+static void worker_set_target(const struct worker *w, struct context *ctx)
+{
+	if (w->x.thread && ctx->state != CTX_UNLOADED)
+		ctx->target.tid = atomic_load(&w->tid);
+}
+
 static void worker_run_job(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 	bool unloaded;
 
 	job->rc = job_begin(job);
-	if (w->x.thread && ec->ctx.state != CTX_UNLOADED)
-		ec->ctx.target.tid = atomic_load(&w->tid);
+	worker_set_target(w, &ec->ctx);
 	if (job->rc == 0)
 		job->rc = worker_execute(w, job);
 	if (job->rc == EXEC_LAST && worker_run_last(w, job))
 		return;
-	unloaded = job->kind != JOB_FIRST_LOAD_KEEPS_WORKER &&
-		   (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
+	unloaded = !job_keeps_worker(job) && (ec->ctx.state == CTX_UNLOADED || ec->ctx.yielded);
 	if (unloaded)
 		worker_close_cpu(w);
 	/* No request refers to the context, which may be gone after its EVENT_UNLOADED. */
@@ -683,6 +693,7 @@ struct worker *worker_of_event(struct event *ev)
 
 struct executor *worker_executor(struct worker *w)
 {
+	worker_set_target(w, &w->ec->ctx);
 	return &w->x;
 }
 

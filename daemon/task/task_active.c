@@ -184,35 +184,22 @@ int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t ti
 	return task_ctx_new_active(reg, ec, tid, out, e);
 }
 
-static void active_post_own(struct task_registry *reg, struct task_ctx *task, struct job *own,
-	void (*done)(struct job *own))
-{
-	own->event.kind = EVENT_JOB;
-	own->ec = task->ec;
-	own->cmd.rights = task->requester->rights;
-	own->cmd.limits = task->requester->limits;
-	own->session_done = true;
-	own->done = done;
-	task_post(reg, task, own);
-}
-
-void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_end end,
-	struct job *own, void (*done)(struct job *own))
+void task_post_load(struct task_registry *reg, struct task_ctx *task, enum job_kind kind,
+	enum load_end end, struct job *own, void (*done)(struct job *own))
 {
 	task->traced = true;
 	task->ec->ctx.target.pid = task->tgid;
 	*own = (struct job){
+		.event.kind = EVENT_JOB,
+		.ec = task->ec,
 		.cmd = {.verb = CMD_LOAD,
+			.rights = task->requester->rights,
+			.limits = task->requester->limits,
 			.tid = task->tid,
 			.load = {.always_active = true, .end = end}},
-		.kind = JOB_FIRST_LOAD_KEEPS_WORKER,
+		.kind = kind,
+		.session_done = true,
+		.done = done,
 	};
-	active_post_own(reg, task, own, done);
-}
-
-void task_post_start(struct task_registry *reg, struct task_ctx *task, struct job *own,
-	void (*done)(struct job *own))
-{
-	*own = (struct job){.cmd.verb = CMD_START};
-	active_post_own(reg, task, own, done);
+	task_post(reg, task, own);
 }

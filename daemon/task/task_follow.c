@@ -18,7 +18,6 @@ struct follow_check {
 	struct task_registry *reg;
 	pid_t tid;
 	struct requester *requester; /* a reference, until the work has ended */
-	bool unchecked;              /* only find the thread, do not check it */
 	/* The result, and the thread's process; 0: not found. */
 	int rc;
 	struct err err;
@@ -56,7 +55,7 @@ static void follow_run_check(struct work *w)
 
 	c->rc = target_open(getpid(), c->tid, &target, &c->err);
 	c->tgid = c->rc == 0 ? target.tgid : 0;
-	if (c->rc == 0 && !c->unchecked)
+	if (c->rc == 0)
 		c->rc = target_check_again(&target, &c->requester->cred, &c->err);
 	target_close(&target);
 }
@@ -108,6 +107,7 @@ struct clone_event {
 	struct job job; /* CMD_CLONE, of the parent */
 	struct task_registry *reg;
 	struct task_ctx *child; /* loading */
+	pid_t tgid;             /* the parent's process */
 	struct follow_check access;
 	struct job own; /* for the child's worker */
 };
@@ -196,29 +196,19 @@ static void follow_remove_loaded(struct clone_event *clone, struct err *e)
 	free(clone);
 }
 
-static void follow_started(struct job *own)
-{
-	struct clone_event *clone = container_of(own, struct clone_event, own);
-	int rc = own->rc < 0 ? own->rc : follow_check_killed(clone->child, &own->err);
-
-	if (rc < 0)
-		follow_remove_loaded(clone, &own->err);
-	else
-		follow_end_clone(clone, 0, &own->err);
-}
-
 static void follow_loaded(struct job *own)
 {
 	struct clone_event *clone = container_of(own, struct clone_event, own);
+	/* If the worker has loaded the context, it was the start that failed. */
+	bool loaded = own->rc == 0 || own->cmd.verb == CMD_START;
+	int rc = own->rc;
 
-	if (own->rc < 0)
-		follow_end_clone(clone, own->rc, &own->err);
-	else if (follow_check_killed(clone->child, &own->err) < 0)
+	if (rc == 0)
+		rc = follow_check_killed(clone->child, &own->err);
+	if (loaded && rc < 0)
 		follow_remove_loaded(clone, &own->err);
-	else if (follow_counts(clone))
-		task_post_start(clone->reg, clone->child, own, follow_started);
 	else
-		follow_end_clone(clone, 0, &own->err);
+		follow_end_clone(clone, rc, &own->err);
 }
 
 static int follow_begin_active(struct clone_event *clone, struct err *e)
@@ -226,7 +216,10 @@ static int follow_begin_active(struct clone_event *clone, struct err *e)
 	int rc = task_charge_interrupts(clone->reg, clone->child->ec, e);
 
 	if (rc == 0)
-		task_post_load(clone->reg, clone->child, LOAD_LIVES, &clone->own, follow_loaded);
+		task_post_load(clone->reg, clone->child,
+			follow_counts(clone) ? JOB_FIRST_LOAD_AND_START
+					     : JOB_FIRST_LOAD_KEEPS_WORKER,
+			LOAD_LIVES, &clone->own, follow_loaded);
 	return rc;
 }
 
@@ -263,8 +256,14 @@ static void follow_cloned(struct job *job)
 	struct err *e = &job->err;
 	int rc = follow_is_detached(job) ? -ESRCH : job->rc;
 
-	/* With process, the child's creator may have ended before it was checked itself. */
-	clone->access.unchecked = !task->process;
+	if (!task->process) {
+		bool thread = rc == 0 && proc_is_thread_of(task->tid, clone->tgid);
+
+		clone->access.tgid = thread ? clone->tgid : task->tid;
+		follow_begin(clone, rc, e);
+		return;
+	}
+	/* The child's creator may have ended before it was checked itself. */
 	if (rc == 0)
 		rc = follow_begin_check(clone->reg, &clone->access, task->tid, task->requester,
 			follow_clone_checked, e);
@@ -313,6 +312,8 @@ static void follow_handle_born(struct task_registry *reg, struct task_event *eve
 		return;
 	}
 	clone->reg = reg;
+	clone->tgid = parent->tgid;
+	clone->access.tid = ev->other;
 	clone->job = (struct job){
 		.ec = parent->ec,
 		.cmd = {.verb = CMD_CLONE, .into = &clone->child->ec->ctx},
@@ -394,8 +395,8 @@ static int follow_load_join(struct task_registry *reg, struct join_event *ev, in
 	rc = task_charge_interrupts(reg, task->ec, e);
 	if (rc < 0)
 		return rc;
-	task_post_load(reg, task, ended ? LOAD_HAS_ENDED : LOAD_MAY_HAVE_ENDED, &ev->own,
-		follow_join_loaded);
+	task_post_load(reg, task, JOB_FIRST_LOAD_KEEPS_WORKER,
+		ended ? LOAD_HAS_ENDED : LOAD_MAY_HAVE_ENDED, &ev->own, follow_join_loaded);
 	return 1;
 }
 

@@ -544,6 +544,11 @@ void task_submit(struct task_registry *reg, struct job *job)
 		task_post(reg, task, job);
 }
 
+struct worker *task_lender(const struct task_ctx *task)
+{
+	return task->loading || task->for_all || task->inherit ? NULL : task->worker;
+}
+
 void task_unloaded(struct task_registry *reg, struct engine_ctx *ec)
 {
 	struct task_ctx *task = ec->task;

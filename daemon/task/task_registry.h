@@ -54,6 +54,10 @@ int task_load(struct task_registry *reg, struct job *job);
 /* Submits a command for a context that has a task_ctx. */
 void task_submit(struct task_registry *reg, struct job *job);
 
+/* The worker from which the session thread may borrow the context, to read it; NULL: none, as in a
+ * load, and where a read takes microseconds for each of many threads. */
+struct worker *task_lender(const struct task_ctx *task);
+
 /* Ends following the thread, after @ec was unloaded and its last job has ended. */
 void task_unloaded(struct task_registry *reg, struct engine_ctx *ec);
 

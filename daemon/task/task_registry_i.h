@@ -100,13 +100,11 @@ int task_ctx_new_active(struct task_registry *reg, struct engine_ctx *ec, pid_t 
  * ENOSPC: its user has too many workers; ENOMEM, EAGAIN. */
 int task_ctx_new_like(struct task_registry *reg, struct engine_ctx *ec, pid_t tid,
 	const struct task_ctx *from, struct task_ctx **out, struct err *e);
-/* Posts a load or start of @task, which is traced and loading, to its worker, with the rights of
- * the load's requester and before the commands that wait. The session thread calls @done, which
- * frees @task if the load has failed. */
-void task_post_load(struct task_registry *reg, struct task_ctx *task, enum load_end end,
-	struct job *own, void (*done)(struct job *own));
-void task_post_start(struct task_registry *reg, struct task_ctx *task, struct job *own,
-	void (*done)(struct job *own));
+/* Posts a first load of @task, which is traced and loading, to its worker, with the rights of the
+ * load's requester and before the commands that wait. The session thread calls @done, which frees
+ * @task if the load has failed. @kind: one that keeps the worker. */
+void task_post_load(struct task_registry *reg, struct task_ctx *task, enum job_kind kind,
+	enum load_end end, struct job *own, void (*done)(struct job *own));
 /* Charges the user of @ec for the memory of its worker's interrupts, in place of the previous
  * charge. ENOMEM. */
 int task_charge_interrupts(struct task_registry *reg, struct engine_ctx *ec, struct err *e);

@@ -466,6 +466,19 @@ sleeps() {
 	fi
 }
 
+@test "perf: each thread that a command creates costs at most 5 commands and 14 requests" {
+	local before
+
+	serve --backend=perf
+	before=$(grep -E '^(requests|commands) ' "$MNT/stats")
+	pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --per-thread -e page-faults \
+		sh -c "echo | $BUILD/tests/track/waves threads 300 1 0"
+	[ "$(grep -c '"event":"page-faults"' "$BATS_TEST_TMPDIR/out")" = 303 ]
+	costs_since "$before"
+	costs_since "$before" | awk '{ n[$1] = $2 } END { exit !(n["commands"] <= 5 * 303 + 50 &&
+		n["requests"] <= 14 * 303 + 200) }'
+}
+
 # sleepers N: a process with N more threads; its number is in PID
 sleepers() {
 	python3 -c "import sys, threading
@@ -478,17 +491,21 @@ threading.Event().wait()" 3>&- &
 	until_ok test -e "$BATS_TEST_TMPDIR/ready.$1"
 }
 
-# costs_of N: requests and commands of the daemon, and its contexts, that N more threads of a process take
+# costs_since BEFORE: a line each for the requests and commands of the daemon since stats had BEFORE
+costs_since() {
+	paste -d' ' <(echo "$1") <(grep -E '^(requests|commands) ' "$MNT/stats") | awk '{ print $1, $4 - $2 }'
+}
+
+# costs_of N: those that N more threads of a process take, in one context
 costs_of() {
-	local before after n
+	local before n
 
 	before=$(grep -E '^(requests|commands) ' "$MNT/stats")
 	pfm stat --mount="$MNT" -j -o "$BATS_TEST_TMPDIR/out" --per-thread -e page-faults,minor-faults \
 		-p "$PID" -- sh -c "ls $MNT/ctx/*/children | wc -l >$BATS_TEST_TMPDIR/children"
-	after=$(grep -E '^(requests|commands) ' "$MNT/stats")
 	n=$(grep -c '"event":"page-faults"' "$BATS_TEST_TMPDIR/out")
 	[ "$n" = $(($1 + 1)) ] && [ "$(cat "$BATS_TEST_TMPDIR/children")" = 0 ] || return
-	paste -d' ' <(echo "$before") <(echo "$after") | awk '{ print $1, $4 - $2 }'
+	costs_since "$before"
 }
 
 @test "perf: one context counts all threads of a process, with as many requests for 400 as for 10" {
