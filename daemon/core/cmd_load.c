@@ -15,9 +15,9 @@ static int load_check_cpu(const struct context *ctx, const struct command *cmd, 
 			"CPU: make another");
 	if (ctx->flags & CTX_NOTIFY_BLOCK)
 		return err_set(e, EINVAL, "notify_block is for threads, not for CPUs: see flags");
-	if (ctx->smpl.user_stack || ctx->smpl.waits)
-		return err_set(e, EINVAL, "%s is for threads, not for CPUs: leave it out of format",
-			ctx->smpl.waits ? "waits" : "user_stack");
+	if (ctx->smpl.waits)
+		return err_set(
+			e, EINVAL, "waits is for threads, not for CPUs: leave it out of format");
 	return 0;
 }
 

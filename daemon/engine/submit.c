@@ -56,6 +56,10 @@ static int submit_check_cpu(const struct engine *eng, const struct job *job, str
 			cpu);
 	if (cpu >= eng->be->ops->cpu_limit(eng->be))
 		return err_set(e, EINVAL, "there is no CPU %u: see cpus", cpu);
+	if (job->ec->ctx.smpl.user_stack && job->ec->uid)
+		return err_set(e, EPERM,
+			"user_stack shows memory of all users' threads on a CPU, which only "
+			"root may see: load on threads, or leave it out of format");
 	return 0;
 }
 

@@ -239,10 +239,6 @@ static int record_want_user_stacks(struct record_plan *plan, const struct record
 			"--call-graph=dwarf: the %s backend records no registers and stacks of "
 			"threads: mount with perfmonfs --backend=perf, or give -g",
 			t->backend);
-	if (o->where.kind == PLACE_CPU)
-		return err_set(e, EOPNOTSUPP,
-			"--call-graph=dwarf is for commands, processes and threads, not for CPUs: "
-			"give -p or -t, or -g");
 	plan->sampling.user_stack = o->user_stack;
 	return record_user_buffer(t, o->user_stack, &plan->sampling.buf_size, e);
 }
