@@ -854,28 +854,38 @@ waits_are_right() {
 	serve_perf
 	mkfifo fifo
 	exec 9<>fifo
-	mkdir -p groups/web/api groups/other
+	mkdir -p groups/web/{api,removed} groups/other
 	for group in web web/api other; do
 		sh -c 'read -r line <fifo' 3>&- 9>&- &
 		echo $! >>"groups/$group/cgroup.procs"
 	done
 	RECORD=$(<groups/web/cgroup.procs)
-	# pfm itself, one of another PID namespace, and one that has ended
+	members=$(sort groups/web/cgroup.procs groups/web/api/cgroup.procs)
+	# pfm itself, one of another PID namespace, one that has ended, and one that is a zombie
 	sh -c 'exit' &
 	wait $!
 	printf '%s\n' 0 $! >>groups/web/cgroup.procs
-	members=$(sort <(head -n 1 groups/web/cgroup.procs) groups/web/api/cgroup.procs)
+	# shellcheck disable=SC2016 # of Perl
+	perl -e '$| = 1; my $pid = fork or exit; print "$pid\n"; sleep 1000' \
+		>zombie 3>&- 9>&- &
+	parent=$!
+	until_ok test -s zombie
+	until_ok grep -q '^State:.Z' "/proc/$(<zombie)/status"
+	sed -i "1i $(<zombie)" groups/web/cgroup.procs
 	pids() { pfm report recorded --sort=pid | awk '!/^#/ { print $3 }' | sort; }
 	for group in web /web /sys/fs/cgroup/web; do
 		# shellcheck disable=SC2016 # of the inner shell
-		unshare -m sh -c 'mount --bind groups /sys/fs/cgroup; echo $$ >>groups/web/cgroup.procs
+		run -0 unshare -m sh -c 'mount --bind groups /sys/fs/cgroup; echo $$ >>groups/web/cgroup.procs
 			exec pfm record -o recorded --wall --cgroup="$0" --duration=100ms' $group
+		[ "$output" = "pfm record: 2 samples in recorded: pfm report --tree recorded" ]
 		[ "$(pids)" = "$members" ]
 	done
 	pfm record -o recorded --off-cpu -G "$PWD/groups/web/api" sleep 0.1
 	[ "$(pids)" = "$(<groups/web/api/cgroup.procs)" ]
 	run -0 pfm stat -e task-clock,context-switches -G "$PWD/groups/web" sleep 0.1
 	[[ $output == *"processes $PWD/groups/web"*context-switches* ]]
+	run -0 --separate-stderr pfm top -b -n 1 -I 100 -G "$PWD/groups/web"
+	[ -z "$stderr" ]
 	# The rights are those to each of them.
 	chmod -R a+rX groups
 	chmod a+x .
@@ -883,7 +893,7 @@ waits_are_right() {
 		-G "$PWD/groups/other"
 	echo "$output"
 	[[ $output == *"pfm record: "*"$(<groups/other/cgroup.procs)"* ]]
-	kill $(cat groups/*/cgroup.procs groups/web/api/cgroup.procs | grep -vx 0) 2>/dev/null || :
+	kill "$parent" $(cat groups/*/cgroup.procs groups/web/api/cgroup.procs | grep -vx 0) 2>/dev/null || :
 	RECORD=
 	: >groups/other/cgroup.procs
 	run -125 pfm record -G "$PWD/groups/other"

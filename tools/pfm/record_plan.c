@@ -337,9 +337,13 @@ int record_plan_add_list(
 	int rc = places_add_list(&places, t, &o->where, e);
 
 	for (unsigned i = 0; rc == 0 && i < places.n; i++) {
-		rc = record_plan_add_place(r, t, o->where.kind, places.all[i].id, e);
+		struct err why;
+
+		rc = record_plan_add_place(r, t, o->where.kind, places.all[i].id, &why);
 		if (rc == -ESRCH && places.all[i].optional && (r->nroots || i + 1 < places.n))
 			rc = 0;
+		else if (rc < 0)
+			rc = err_copy(e, &why);
 	}
 	places_free(&places);
 	return rc;

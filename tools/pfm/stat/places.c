@@ -96,16 +96,18 @@ struct places_of_cgroup {
 static int places_add_member(void *arg, int pid, struct err *e)
 {
 	const struct places_of_cgroup *g = arg;
+	struct err why;
 	int rc;
 
 	if (pid == getpid() || places_have(g->places, pid))
 		return 0;
-	rc = places_check_number(PLACE_PROCESS, pid, g->tree, e);
-	if (rc == 0)
-		rc = places_add(g->places, PLACE_PROCESS, pid, e);
+	rc = places_check_number(PLACE_PROCESS, pid, g->tree, &why);
+	if (rc < 0)
+		return rc == -ESRCH ? 0 : err_copy(e, &why);
+	rc = places_add(g->places, PLACE_PROCESS, pid, e);
 	if (rc == 0)
 		g->places->all[g->places->n - 1].optional = true;
-	return rc == -ESRCH ? 0 : rc;
+	return rc;
 }
 
 static int places_check_members(const struct places *p, const char *cgroup, struct err *e)
@@ -332,11 +334,15 @@ int places_load(struct places *p, const struct tree *t, struct err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
-		rc = place_load(&p->all[i], t, e);
+		struct err why;
+
+		rc = place_load(&p->all[i], t, &why);
 		if (rc == -ESRCH && p->all[i].optional && p->n > 1) {
 			ctx_close(&p->all[i].ctx);
 			p->all[i--] = p->all[--p->n];
 			rc = 0;
+		} else if (rc < 0) {
+			rc = err_copy(e, &why);
 		}
 	}
 	return rc;
@@ -348,11 +354,13 @@ int places_start(struct places *p, struct err *e)
 
 	for (unsigned i = 0; rc == 0 && i < p->n; i++) {
 		struct place *place = &p->all[i];
-		struct err ignored;
+		struct err why, ignored;
 
-		rc = ctx_command(&place->ctx, "start", e);
+		rc = ctx_command(&place->ctx, "start", &why);
 		if (rc < 0 && place->optional && place_check(place, &ignored) == 0 && place->ended)
 			rc = 0;
+		else if (rc < 0)
+			rc = err_copy(e, &why);
 	}
 	return rc;
 }

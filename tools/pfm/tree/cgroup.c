@@ -64,14 +64,15 @@ static int cgroup_walk(const struct cgroup_walk *w, int dir, struct err *e)
 
 	while (rc == 0 && (entry = readdir(d))) {
 		CLEANUP_CLOSE int below = -1;
+		struct err why;
 
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
 			below = openat(dir, entry->d_name,
 				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below >= 0)
-			rc = cgroup_walk(w, below, e);
-		if (rc == -ENODEV || rc == -ENOENT)
-			rc = 0;
+			rc = cgroup_walk(w, below, &why);
+		if (rc < 0)
+			rc = rc == -ENODEV || rc == -ENOENT ? 0 : err_copy(e, &why);
 	}
 	return rc;
 }
