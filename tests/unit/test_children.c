@@ -16,6 +16,7 @@
 #include "daemon/fs/requests/context_life.h"
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/grant_table.h"
+#include "daemon/fs/requests/metrics_scan.h"
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/requests/smpl.h"
 #include "daemon/fs/rows/rows.h"
@@ -1075,6 +1076,15 @@ TEST_WITH(setup, teardown, stores_interrupted)
 	interrupt_store("ctx/a/ctl", "signal sig=10", &lookup);
 	assert_int_equal(put("ctx/a/ctl", "signal sig=10 tid=4194304"), -ESRCH);
 	assert_null(context_at("ctx/a")->notify.notifier);
+}
+
+TEST_WITH(setup, teardown, scrape_at_the_end)
+{
+	assert_int_equal(metrics_new(fs, &fs->metrics, &why), 0);
+	metrics_end(fs->metrics);
+	assert_int_equal(get("metrics/node.prom"), -ENODEV);
+	metrics_free(fs->metrics);
+	fs->metrics = NULL;
 }
 
 /* Another request is answered before all readers that were interrupted, whatever their order. */

@@ -14,7 +14,7 @@ struct await {
 	struct deferred deferred;
 	struct fiber_wait wait;
 	/* The job or the work of the current wait; NULL: none. */
-	struct job *job;
+	struct await_job *job;
 	struct work *work;
 };
 
@@ -23,14 +23,20 @@ static struct await *await_of(struct call *call)
 	return container_of(call, struct await, request.call);
 }
 
-/* The answer is EINTR, although the fiber goes on until its wait is over. */
+/*
+ * The answer is EINTR, although the fiber goes on until its wait is over. If a command that changes
+ * something is being executed, its result is the answer. A thread that gets no signal must not get
+ * EINTR: the stop by the tracer waits for the answer.
+ */
 static bool await_interrupt(struct request *request)
 {
 	struct await *a = container_of(request, struct await, request);
 
+	if (a->job && engine_interrupts(request->call.fs->eng, &a->job->job))
+		return false;
+	if (a->job && !engine_cancel(&a->job->job) && a->job->follow)
+		return request_note_interrupted(request);
 	request_remove(request);
-	if (a->job)
-		engine_cancel(a->job);
 	if (a->work && engine_cancel_work(request->call.fs->eng, a->work))
 		deferred_add(request->call.fs, &a->deferred);
 	return true;
@@ -48,30 +54,34 @@ static void await_slice(struct await *a)
 	fiber_wait(&a->wait);
 }
 
-void await_yield(struct call *call)
+static int await_check(const struct await *a, struct err *e)
+{
+	return a->request.pending && !a->request.interrupted
+		       ? 0
+		       : err_set(e, EINTR, "the request was interrupted");
+}
+
+int await_yield(struct call *call, struct err *e)
 {
 	struct await *a = await_of(call);
 
 	deferred_add(call->fs, &a->deferred);
 	await_slice(a);
-}
-
-static int await_check(const struct await *a, struct err *e)
-{
-	return a->request.pending ? 0 : err_set(e, EINTR, "the request was interrupted");
+	return await_check(a, e);
 }
 
 int await_event(struct call *call, struct fiber_wait *w, struct err *e)
 {
 	fiber_wait(w);
-	await_yield(call);
-	return await_check(await_of(call), e);
+	return await_yield(call, e);
 }
 
 static void await_job_done(struct job *job)
 {
 	struct await_job *j = container_of(job, struct await_job, job);
 
+	if (j->follow)
+		j->follow(j);
 	j->ended = true;
 	if (j->waiting)
 		deferred_add(j->by->request.call.fs, &j->by->deferred);
@@ -86,13 +96,14 @@ int await_job(struct call *call, struct await_job *j)
 	if (job->rc < 0)
 		return job->rc;
 	j->by = a;
+	job->pid = fuse_req_ctx(call->req)->pid;
 	job->session_done = true;
 	job->done = await_job_done;
 	engine_submit(call->fs->eng, job);
 	if (j->ended)
 		return job->rc;
 	j->waiting = true;
-	a->job = job;
+	a->job = j;
 	await_slice(a);
 	a->job = NULL;
 	return job->rc;
@@ -197,21 +208,30 @@ bool await_end(struct call *call)
 	return request_end(&await_of(call)->request);
 }
 
+/* The answer to an interrupt has no sentence. False: the request was answered. */
+static bool await_answers(struct call *call, int rc)
+{
+	bool due = await_end(call), interrupted = rc == -EINTR;
+
+	if (due && interrupted)
+		fuse_reply_err(call->req, EINTR);
+	return due && !interrupted;
+}
+
 /* Reads of a user that has long work under way wait for their turn. */
 static void await_read_row(struct call *call, void *arg)
 {
 	TEXT_CLEANUP struct text out = {0};
 	struct await *a = await_of(call);
 	struct err e;
-	int rc;
+	int rc = 0;
 
 	(void)arg;
 	if (!list_empty(&a->deferred.quota->deferred))
-		await_yield(call);
-	rc = await_check(a, &e);
+		rc = await_yield(call, &e);
 	if (rc == 0)
 		rc = call->node.row->read(call, &out, &e);
-	if (await_end(call))
+	if (await_answers(call, rc))
 		call_read_done(call, rc, &out, &e);
 }
 
@@ -229,7 +249,7 @@ static void await_store_row(struct call *call, void *arg)
 	struct err e = {0};
 	int rc = call->node.row->store(call, *text, &e);
 
-	if (await_end(call))
+	if (await_answers(call, rc))
 		call_write_done(call, rc, &e);
 }
 

@@ -4,9 +4,10 @@
  * functions below with the call that it was given. Whenever a wait is over, the function continues
  * in its user's turn (deferred.h).
  *
- * If the caller is interrupted, the answer is EINTR at once. The function then gets EINTR from each
- * wait, and returns as soon as it has released what it holds; call->req and call->file are no
- * longer valid.
+ * If the caller is interrupted, the answer is EINTR at once, unless a command that changes
+ * something is being executed: its result comes first. The function then gets EINTR from each wait,
+ * and returns as soon as it has released what it holds; call->req and call->file may no longer be
+ * valid.
  */
 #ifndef FS_AWAIT_H
 #define FS_AWAIT_H
@@ -22,6 +23,9 @@ struct await;
 struct await_job {
 	/* ec and cmd are the caller's to fill. */
 	struct job job;
+	/* For a command that changes something: called as soon as it was executed, when the
+	 * context cannot be gone yet. NULL: it only reads. */
+	void (*follow)(struct await_job *j);
 	/* The fields from here on are zero at first. */
 	struct await *by;
 	bool ended, waiting;
@@ -60,8 +64,8 @@ int await_work(struct call *call, struct await_work *w, struct err *e);
 /* fiber_wait() for something that neither a job nor work ends. The fiber must be
  * woken before the daemon's last events are handled. EINTR. */
 int await_event(struct call *call, struct fiber_wait *w, struct err *e);
-/* Serves other requests before this one. */
-void await_yield(struct call *call);
+/* Serves other requests before this one. EINTR. */
+int await_yield(struct call *call, struct err *e);
 /* From here on, the caller is not interrupted: the request takes effect. */
 void await_ignore_interrupts(struct call *call);
 /* Charges the call's user for @bytes that the request keeps besides its stack, in place of the last

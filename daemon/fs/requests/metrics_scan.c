@@ -269,6 +269,8 @@ static int metrics_await(
 	};
 	int rc;
 
+	if (ms->ended)
+		return err_set(e, ENODEV, "the daemon is shutting down");
 	list_add_tail(&r.link, &ms->reads);
 	if (!ms->scanning)
 		metrics_begin_scan(ms, r.quota);

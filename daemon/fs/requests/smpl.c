@@ -290,15 +290,30 @@ void smpl_follow(struct command_request *r)
 	smpl_take(r->request.call.ctx, r->arg, &r->job);
 }
 
+struct smpl_awaiting {
+	struct await_job wait;
+	struct smpl *s;
+};
+
+static void smpl_take_awaited(struct await_job *j)
+{
+	struct smpl_awaiting *w = container_of(j, struct smpl_awaiting, wait);
+
+	smpl_take(container_of(j->job.ec, struct fs_context, ec), take_ptr(&w->s), &j->job);
+}
+
 int smpl_await(struct call *call, struct smpl *s, struct err *e)
 {
-	struct await_job j = {
-		.job.ec = &call->ctx->ec,
-		.job.cmd = {.verb = CMD_FORMAT, .setup.smpl = smpl_sampling(s)},
+	struct smpl_awaiting w = {
+		.wait = {.job.ec = &call->ctx->ec,
+			.job.cmd = {.verb = CMD_FORMAT, .setup.smpl = smpl_sampling(s)},
+			.follow = smpl_take_awaited},
+		.s = s,
 	};
+	const struct job *job = &w.wait.job;
 
-	await_job(call, &j);
-	smpl_take(call->ctx, s, &j.job);
-	*e = j.job.rc < 0 ? j.job.err : j.job.cmd.note;
-	return j.job.rc;
+	await_job(call, &w.wait);
+	smpl_drop(w.s); /* it was interrupted before */
+	*e = job->rc < 0 ? job->err : job->cmd.note;
+	return job->rc;
 }

@@ -50,7 +50,8 @@ static int threads_print_all(
 		if ((i + 1) % THREADS_SLICE)
 			continue;
 		rc = await_charge(call, threads_bytes(t, out), e);
-		await_yield(call);
+		if (rc == 0)
+			rc = await_yield(call, e);
 	}
 	return rc;
 }

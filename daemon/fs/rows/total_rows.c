@@ -158,8 +158,8 @@ static int total_query_set(struct total *t, struct text *out, struct err *e)
 
 	for (unsigned i = 0; rc == 0 && i < t->nmembers; i++) {
 		if (++t->queries % TOTAL_SLICE == 0)
-			await_yield(t->call);
-		if (!t->members[i]->closed && total_has_set(t->members[i], t->set.id))
+			rc = await_yield(t->call, e);
+		if (rc == 0 && !t->members[i]->closed && total_has_set(t->members[i], t->set.id))
 			rc = total_query(t, t->members[i], e);
 	}
 	if (rc < 0)
