@@ -19,6 +19,7 @@
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/find_dumps.h"
+#include "tools/pfm/samples/kcore.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/pieces.h"
 #include "tools/pfm/text/names.h"
@@ -768,8 +769,45 @@ TEST(stored_code)
 		assert_contains(out, "                        10 +0        decq    %rdi\n");
 	}
 	assert_int_equal(annotate_write(&r, "sys_?[2J", true, stderr, &e), -ENOENT);
-	assert_contains(e.text, "--start-address=0x0 /proc/kcore");
+	assert_contains(e.text, "/proc/kcore");
 	recording_close(&r);
+}
+
+/* The code of the kernel is read by its addresses. */
+TEST(code_of_the_kernel)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr all[2];
+		char code[8];
+	} file = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+			  .e_machine = EM_X86_64,
+			  .e_phoff = sizeof(file.head),
+			  .e_phentsize = sizeof(file.all[0]),
+			  .e_phnum = 2},
+		.all = {{.p_type = PT_NOTE, .p_vaddr = 0xffffffff81000000, .p_filesz = 8},
+			{.p_type = PT_LOAD,
+				.p_vaddr = 0xffffffff81000000,
+				.p_offset = offsetof(typeof(file), code),
+				.p_filesz = 8}},
+		.code = "codecode"};
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_TRUNC);
+	struct kcore *k;
+	char code[9] = "";
+
+	assert_int_equal(write(fd, &file, sizeof(file)), sizeof(file));
+	k = kcore_open(path);
+	assert_non_null(k);
+	assert_int_equal(kcore_machine(k), EM_X86_64);
+	assert_true(kcore_read(k, 0xffffffff81000000, code, 8));
+	assert_string_equal(code, "codecode");
+	assert_false(kcore_read(k, 0xffffffff81000001, code, 8));
+	assert_false(kcore_read(k, 0xffffffff80ffffff, code, 1));
+	assert_false(kcore_read(k, 0xffffffff81000004, code, SIZE_MAX));
+	kcore_close(k);
+	assert_int_equal(ftruncate(fd, sizeof(file.head) + 1), 0);
+	assert_null(kcore_open(path));
+	assert_null(kcore_open("/nonexistent/kcore"));
 }
 
 TEST(damaged_names)

@@ -420,6 +420,7 @@ perf_backend() { # MOVES
 	PERFMONFS=$mnt pfm_counts_regions
 	PERFMONFS=$mnt pfm_unwinds
 	PERFMONFS=$mnt pfm_waits
+	PERFMONFS=$mnt pfm_annotates_kernel
 	PERFMONFS=$mnt pfm_says "no precise samples without PEBS" 125 "*as precise*:p*" record -o /tmp/recorded -e cycles:pp true
 	PERFMONFS=$mnt pfm_says "no precise counts" 125 "*pfm record*" stat -e cycles:p true
 	stop_daemon

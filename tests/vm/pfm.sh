@@ -124,6 +124,13 @@ pfm_waits() {
 		"$(awk '/^# sampled for/ { printf "%.0f", 1e9 * $4 + 1000000 }' /tmp/flat)"
 }
 
+# Instructions of the kernel, which pfm reads in /proc/kcore when it records
+pfm_annotates_kernel() {
+	check "pfm record in the kernel" "$here/pfm" record -o /tmp/recorded -F 500 dd if=/dev/zero of=/dev/null bs=64k count=500
+	function=$("$here/pfm" report /tmp/recorded --sort=object,function | awk '$3 == "[kernel]" { print $4; exit }')
+	like "the instructions of $function" "$("$here/pfm" annotate -i /tmp/recorded "$function")" "*# instructions*% * +0*"
+}
+
 pfm_says() { # WHAT STATUS PATTERN ARGUMENT...: pfm's exit status and words
 	what=$1 status=$2 pattern=$3
 	shift 3

@@ -115,17 +115,10 @@ static struct code *annotate_read_code(
 /* Why neither a file nor the recording has the code. */
 static void annotate_note_missing(struct annotate *a, const struct location *at)
 {
-	if (at->kernel)
-		err_set(&a->code_why, ENOTSUP,
-			"the kernel changes its code while it runs: until the next boot, objdump "
-			"-d "
-			"--start-address=0x%" PRIx64 " /proc/kcore shows it to root",
-			at->address - at->function_offset);
-	else
-		err_set(&a->code_why, ENOTSUP,
-			"the recording has those of code that a process makes if the process "
-			"writes a "
-			"jitdump, and of functions with 0.1 %% of the samples");
+	err_set(&a->code_why, ENOTSUP,
+		"the recording has those of %s, and of functions with 0.1 %% of the samples",
+		at->kernel ? "the kernel if root records where there is /proc/kcore"
+			   : "code that a process makes if the process writes a jitdump");
 }
 
 /* Finds or reads the function around a sampled address. NULL: it cannot be read, and code_why says

@@ -14,6 +14,7 @@
 #include "base/nsec.h"
 #include "tools/pfm/samples/bounded.h"
 #include "tools/pfm/samples/find_dumps.h"
+#include "tools/pfm/samples/kcore.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/recording.h"
 #include "tools/pfm/samples/symbols.h"
@@ -86,6 +87,7 @@ struct finder {
 	struct find_head *heads; /* sorted by object and offset */
 	size_t nheads;
 	struct kallsyms *kernel;
+	struct kcore *kcore; /* NULL: it cannot be read */
 	struct err kernel_why;
 	struct hash strings;
 	uint32_t nstrings;
@@ -252,7 +254,7 @@ static int find_put_code(struct finder *f, struct find_code *c, struct err *e)
 static int find_code(struct finder *f, struct find_code *c, const struct find_code *next,
 	const struct location *at, struct err *e)
 {
-	if (next->bytes != c->bytes) {
+	if (next->bytes != c->bytes || next->head.offset != c->head.offset) {
 		if (find_put_code(f, c, e) < 0)
 			return -e->no;
 		*c = *next;
@@ -533,6 +535,33 @@ static int find_made(struct finder *f, const struct find_head *h, size_t n, stru
 	return 0;
 }
 
+/* Stores the code of @n places in the kernel, which it changes while it runs. */
+static int find_kernel_code(struct finder *f, const struct find_head *h, size_t n, struct err *e)
+{
+	CLEANUP_FREE uint8_t *bytes = malloc(FIND_CODE_MAX);
+	struct find_code last = {.bytes = NULL};
+
+	if (!bytes)
+		return find_no_memory(e);
+	for (size_t i = 0; f->kcore && i < n; i++) {
+		const struct symbol *s = &h[i].symbol;
+		struct find_code its = {
+			.head = {.machine = kcore_machine(f->kcore),
+				.offset = s->address - s->offset,
+				.address = s->address - s->offset},
+			.size = s->offset + s->rest,
+			.bytes = s->name && s->rest ? bytes : NULL,
+		};
+
+		if (find_code(f, &last, &its, h[i].at, e) < 0)
+			return -e->no;
+		if (last.bytes && last.size <= FIND_CODE_MAX &&
+			!kcore_read(f->kcore, last.head.address, bytes, last.size))
+			last.bytes = NULL;
+	}
+	return find_put_code(f, &last, e);
+}
+
 static int find_kernel(struct finder *f, const struct find_head *h, size_t n, struct err *e)
 {
 	struct data_object object = {.flags = DATA_OBJECT_KERNEL};
@@ -544,7 +573,7 @@ static int find_kernel(struct finder *f, const struct find_head *h, size_t n, st
 	for (size_t i = 0; i < n; i++)
 		if (find_add_functions(f, &h[i], h[i].symbol, &frame, 1, e) < 0)
 			return -e->no;
-	return 0;
+	return find_kernel_code(f, h, n, e);
 }
 
 /* --- Places */
@@ -558,6 +587,8 @@ static void find_open_kernel(struct finder *f)
 	else
 		err_set(&f->kernel_why, ESTALE,
 			"the kernel's functions were recorded before the last boot, or elsewhere");
+	if (f->kernel)
+		f->kcore = kcore_open("/proc/kcore");
 }
 
 /* Adds the place @at of the kernel to the heads. Its symbol tells which module it is in. */
@@ -651,6 +682,7 @@ static void find_free(struct finder *f)
 	hash_free(&f->strings);
 	text_free(&f->pending);
 	kallsyms_close(f->kernel);
+	kcore_close(f->kcore);
 	free(f->heads);
 	free(f->samples);
 	free(f);

@@ -124,5 +124,8 @@ struct symbol kallsyms_find(const struct kallsyms *k, uint64_t ip, const char **
 	if (!low)
 		return (struct symbol){.address = ip};
 	*module = k->sym[low - 1].module;
-	return (struct symbol){k->sym[low - 1].name, ip, ip - k->sym[low - 1].address};
+	return (struct symbol){.name = k->sym[low - 1].name,
+		.address = ip,
+		.offset = ip - k->sym[low - 1].address,
+		.rest = low < k->n ? k->sym[low].address - ip : 0};
 }

@@ -68,7 +68,8 @@ struct kallsyms;
 /* Reads @path, a file like /proc/kallsyms. NULL with a sentence: the kernel hides its addresses. */
 struct kallsyms *kallsyms_open(const char *path, struct err *e);
 void kallsyms_close(struct kallsyms *k);
-/* Sets @module to the module's name, or to NULL for the kernel itself. */
+/* Sets @module to the module's name, or to NULL for the kernel itself. A function is taken to end
+ * where the next one begins. */
 struct symbol kallsyms_find(const struct kallsyms *k, uint64_t ip, const char **module);
 
 #endif
