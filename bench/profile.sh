@@ -4,7 +4,7 @@
 # alternate: pfm first, then perf first. Printed are medians and quartiles of TIMES pairs.
 profile_pairs=${TIMES:-5}
 profile_pfm=$build/tools/pfm/pfm
-profile_program=(taskset -c 1 "$build/tests/fs/caller" 20 8000)
+profile_program=(taskset -c 1 "$build/tests/fs/caller" 20 "${CALLS:-8000}")
 
 # timed NAME COMMAND...: appends NAME, seconds of CPU, seconds elapsed, and KiB of memory to the table
 profile_timed() {
@@ -113,8 +113,8 @@ done
 profile_show %slower tool_ms bytes/sample samples
 
 echo "== profile: the last step of pfm record: ms from the end of a compilation by gcc to that of pfm, with and without names"
-awk 'BEGIN {
-	for (i = 0; i < 400; i++)
+awk -v n="${FUNCTIONS:-400}" 'BEGIN {
+	for (i = 0; i < n; i++)
 		printf "int f%d(int n, int *p) { int s = 0; for (int i = 0; i < n; i++) { s += p[i] * %d; if (s %% 7 == 3) p[i] ^= s; } return s; }\n", i, i
 }' >"$tmp/large.c"
 for ((profile_i = 0; profile_i < profile_pairs; profile_i++)); do
@@ -124,7 +124,8 @@ done
 profile_show ms samples bytes
 stop
 
-for profile_size in "100000 30 1000" "1000000 30 1000" "300000 20 300000"; do
+profile_sizes=("100000 30 1000" "1000000 30 1000" "300000 20 300000")
+for profile_size in "${PROFILE_SIZE:-"${profile_sizes[@]}"}"; do
 	echo "== profile: reports of SAMPLES FRAMES STACKS = $profile_size: s of CPU, s elapsed, KiB"
 	mkdir "$tmp/samples"
 	# shellcheck disable=SC2086 # words

@@ -5,7 +5,7 @@
 # turns in each round, each round beginning with another one, and each is compared with the program
 # alone in its round.
 record_rounds=${TIMES:-9}
-caller=(taskset -c 1 "$build/tests/fs/caller" 20 40000)
+caller=(taskset -c 1 "$build/tests/fs/caller" 20 "${CALLS:-40000}")
 pfm() { "$build/tools/pfm/pfm" "$@"; }
 
 # The CPU time of the program is what it prints.
@@ -72,7 +72,7 @@ awk "$quartiles"'
 	}' "$tmp/record"
 
 record_accuracy() { # HZ SECONDS
-	timeout "$2" "$build/tools/pfm/pfm" record --mount="$tmp/mnt" -o "$tmp/data" -F "$1" \
+	timeout "${ACCURACY:-$2}" "$build/tools/pfm/pfm" record --mount="$tmp/mnt" -o "$tmp/data" -F "$1" \
 		"$build/tests/fs/burner" 1 shares >/dev/null 2>&1 || true
 	pfm report "$tmp/data" --perf-script | awk -v hz="$1" '
 		$NF ~ /\/burner\)$/ && $2 ~ /^[abc][+]0x/ { n[substr($2, 1, 1)]++; all++ }

@@ -41,7 +41,7 @@ measure() {
 rate() { # KHZ
 	local tick=$((1000 / $1))
 	sampled $tick $((tick * 1000)) $((40 * 1000 * $1))
-	measure $((3000 * $1)) | awk -v tick=$tick '
+	measure $((${SAMPLES:-3000} * $1)) | awk -v tick=$tick '
 		{ v[$1] = $2 }
 		END {
 			printf "%5d us: %5.0f samples/s of %.3f overflows, %d lost, %.1f %% of the time seen; ",
@@ -56,8 +56,8 @@ rate() { # KHZ
 price() { # WHAT BODY [PMD-OPTION]
 	local n
 	for n in 1 20 1 20 1 20 1 20 1 20; do
-		sampled 250 $((250000 * n)) 640000 8 "${@:3}"
-		measure $((24000 / n)) -b "$2" | awk -v n=$n '
+		sampled 250 $((250000 * n)) $((640000 * ${SAMPLES:-3000} / 3000)) 8 "${@:3}"
+		measure $((${SAMPLES:-3000} * 8 / n)) -b "$2" | awk -v n=$n '
 			{ v[$1] = $2 }
 			END { print n, v["cpu"] / v["looks_made"], v["samples"] / v["looks_made"] }'
 	done | awk -v what="$1" '
@@ -81,7 +81,7 @@ price "with 8 values" 8 smpl=0-7
 # older.
 latency() { # WHAT
 	sampled 1000 1000000 512
-	measure 2000 | awk -v what="$1" '
+	measure $((${SAMPLES:-3000} * 2 / 3)) | awk -v what="$1" '
 		$1 == "rounds" { n = $2 }
 		$1 == "latency" { printf "%s: median %.1f us, 90 %% %.1f, 99 %% %.1f, max %.1f (%d times)\n",
 			what, $2 / 1e3, $3 / 1e3, $4 / 1e3, $5 / 1e3, n }'

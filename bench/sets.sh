@@ -22,19 +22,21 @@ fill_two() { # FLAGS PMD-0 [PMC-0]
 	echo load cpu=1 >"$ctx/ctl"
 	echo start >"$ctx/ctl"
 }
-# What a millisecond of model time costs, in which one switch or look falls due. Each write to
-# sim/advance looks at the counters before the time passes: that is not counted.
+switches() { awk '$1 == "switches" { print $2 }' "$tmp/mnt/stats"; }
+# What a switch costs or, if there are none, a millisecond of model time, in which one look falls due. Each write
+# to sim/advance looks at the counters before the time passes: that is not counted.
 each_ms() {
-	local none some before
+	local none some before n
 	before=$(accesses)
 	echo 0 >"$tmp/mnt/sim/advance"
 	none=$(delta "$before" "$(accesses)")
-	before=$(accesses)
+	before=$(accesses) n=$(switches)
 	echo 96000000 >"$tmp/mnt/sim/advance"
 	some=$(delta "$before" "$(accesses)")
-	awk -v a="$none" -v b="$some" 'BEGIN {
+	awk -v a="$none" -v b="$some" -v n=$(($(switches) - n)) 'BEGIN {
 		split(a, x, "+"); split(b, y, "+")
-		printf "%.3g+%.3g ", (y[1] - x[1]) / 96, (y[2] - x[2]) / 96 }'
+		n = n ? n : 96
+		printf "%.3g+%.3g ", (y[1] - x[1]) / n, (y[2] - x[2]) / n }'
 }
 remove() { rmdir "$ctx"; }
 # Read the counters, write them and the selectors; start and stop, by one register or by each.
@@ -46,18 +48,18 @@ least() {
 	esac
 }
 
-echo "== register accesses of one switch of n counters by time and by overflow, and of one look"
+echo "== register accesses of one switch of n counters by time, by overflow with the looks before it, and of one look"
 echo "   (tick) without and with the overflow status register, reads+writes"
 printf '%-11s %3s %9s %9s %9s %9s %9s\n' model n least time overflow look status
 for model in $models; do
 	# Their counters have selectors of other forms.
 	case $model in netburst* | itanium2) continue ;; esac
-	start "sim:$model"
+	start "sim:$model" --clock=script
 	row=""
 	for kind in "time_switch 0" "ovfl_switch -1" "none -1"; do
 		# Event 0 never happens: there the counter is always about to wrap, and never does.
 		case $kind in
-		ovfl*) fill_two ovfl_switch "-1 short=-1 thresh=1" ;;
+		ovfl*) fill_two ovfl_switch "-2000000 short=-2000000 thresh=1" ;; # events of a millisecond
 		none*) fill_two none -1 0x410000 ;;
 		*) fill_two time_switch 0 ;;
 		esac
@@ -110,7 +112,7 @@ echo "shortest timeout under 2 %: $best us"
 
 echo "== by number of sets, timeout 200 us, perf backend"
 timeout=200000
-for count in 1 10 1000 65536; do
+for count in ${SETS:-1 10 1000 65536}; do
 	rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$daemon/status")
 	fill_ring $count
 	printf '%5d sets: %s; %d KiB more\n' $count "$(measure)" \
@@ -120,9 +122,9 @@ done
 stop
 
 echo "== register accesses of one switch by number of sets (sim:intel_v4, 1 counter)"
-start sim:intel_v4
+start sim:intel_v4 --clock=script
 faults=0x4100c0 minor=0x4100c4 timeout=1000000
-for count in 1 10 1000 65536; do
+for count in ${SETS:-1 10 1000 65536}; do
 	fill_ring $count
 	echo start >"$ctx/ctl"
 	printf '%5d sets: %s\n' $count "$(each_ms)"
@@ -131,25 +133,26 @@ done
 
 stop
 
-echo "== time and memory to make and to remove 65536 sets"
+many_sets=${MANY_SETS:-65536}
+echo "== time and memory to make and to remove $many_sets sets"
 start perf
 mkdir "$ctx"
 rss() { awk '/^VmRSS/ { print $2 }' "/proc/$daemon/status"; }
 before=$(rss)
 t0=$EPOCHREALTIME
-(cd "$ctx/set" && seq 65535 | xargs mkdir)
+(cd "$ctx/set" && seq $((many_sets - 1)) | xargs mkdir)
 t1=$EPOCHREALTIME
 full=$(rss)
-(cd "$ctx/set" && seq 65535 | xargs rmdir)
+(cd "$ctx/set" && seq $((many_sets - 1)) | xargs rmdir)
 t2=$EPOCHREALTIME
 empty=$(rss)
-awk -v a="$t0" -v b="$t1" -v c="$t2" -v f=$((full - before)) -v e=$((empty - before)) 'BEGIN {
+awk -v a="$t0" -v b="$t1" -v c="$t2" -v f=$((full - before)) -v e=$((empty - before)) -v n=$many_sets 'BEGIN {
 	printf "make %.2f s, remove %.2f s, %.0f bytes of VmRSS a set; %d KiB are left afterwards\n",
-		b - a, c - b, f * 1024 / 65535, e }'
+		b - a, c - b, f * 1024 / n, e }'
 remove
 stop
 
-[ -n "${VM-}" ] || exit 0
+[ -n "${VM-}" ] || return 0
 echo "== on real counters, in the virtual machine: scaled counts of two sets of four events, over"
 echo "   a steady program of 900,000,008 instructions, by timeout; and what a switch costs"
 mkdir "$tmp/vm"
