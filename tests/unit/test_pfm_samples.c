@@ -776,7 +776,7 @@ TEST(stored_code)
 /* The code of the kernel is read by its addresses. */
 TEST(code_of_the_kernel)
 {
-	struct {
+	struct core {
 		Elf64_Ehdr head;
 		Elf64_Phdr all[2];
 		char code[8];
@@ -788,7 +788,7 @@ TEST(code_of_the_kernel)
 		.all = {{.p_type = PT_NOTE, .p_vaddr = 0xffffffff81000000, .p_filesz = 8},
 			{.p_type = PT_LOAD,
 				.p_vaddr = 0xffffffff81000000,
-				.p_offset = offsetof(typeof(file), code),
+				.p_offset = offsetof(struct core, code),
 				.p_filesz = 8}},
 		.code = "codecode"};
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_TRUNC);
