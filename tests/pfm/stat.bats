@@ -140,6 +140,14 @@ assert [r["run"] for r in runs] == [1, 2] and any(r["lost"] for r in runs), runs
 	END
 	on_sim --mux -e "$events"
 	[ "$(grep -c '\[5[0-9] %\]\|\[4[0-9] %\]' <<<"$output")" = 5 ]
+	# A count that is lost has had its share of the time, too.
+	run -3 pfm stat --mount="$MNT" -j --mux -o "$BATS_TEST_TMPDIR/out" -C 1 -e "$events" -- sh -c \
+		"cd $MNT/sim && echo 1000000000 >advance && echo '1 0x186 0x4300c6' >poke && echo 1000000000 >advance"
+	python3 - "$BATS_TEST_TMPDIR/out" <<-'END'
+		import json, sys
+		lost = [row for row in map(json.loads, open(sys.argv[1])) if "event" in row and row["lost"]]
+		assert lost and all(0.3 < row["active"] < 0.7 for row in lost), lost
+	END
 }
 
 @test "sim: the command has the descriptors and signals that it has without pfm" {
