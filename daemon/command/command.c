@@ -42,7 +42,6 @@ void command_free(struct command *cmd)
 	free(cmd->live_page.shown);
 	free(cmd->load.cpus);
 	free(cmd->files);
-	thread_table_free(&cmd->threads);
 	cmd->vector.regs = NULL;
 	cmd->live_page.shown = NULL;
 	cmd->load.cpus = NULL;

@@ -170,6 +170,6 @@ int cmd_threads(struct core_run *run, struct command *cmd, struct err *e)
 	struct context *ctx = run->ctx;
 
 	if (ctx->state == CTX_UNLOADED)
-		return read_kept_threads(&ctx->threads, &cmd->threads, e);
-	return run->io->threads ? run->io->threads(run, &cmd->threads, e) : 0;
+		return read_kept_threads(&ctx->threads, cmd->threads, e);
+	return run->io->threads ? run->io->threads(run, cmd->threads, e) : 0;
 }

@@ -389,9 +389,9 @@ struct command {
 	struct cmd_evtset evtset; /* CMD_EVTSET_*; its id: CMD_LIVE, CMD_LIVE_READ */
 	struct cmd_live_page live_page;
 	struct cmd_counts counts;
-	struct thread_table threads; /* out: CMD_THREADS; owned by the command */
-	struct ctx_info info;        /* out: CMD_INFO, CMD_CLONE */
-	struct err note;             /* out, on success: what makes the result doubtful; or empty */
+	struct thread_table *threads; /* CMD_THREADS: the caller's, to be filled */
+	struct ctx_info info;         /* out: CMD_INFO, CMD_CLONE */
+	struct err note; /* out, on success: what makes the result doubtful; or empty */
 };
 
 #endif

@@ -24,12 +24,23 @@ int task_charge_worker(struct task_registry *reg, struct engine_ctx *ec, struct 
 	return 0;
 }
 
+/* The counts of each thread, which the context keeps, stay charged. */
+static void task_charge_kept(struct engine_ctx *ec)
+{
+	struct thread_table *kept = &ec->ctx.threads;
+	struct err e, never;
+
+	if (!ec->ops->charge || ec->ops->charge(ec, thread_table_bytes(kept), &e) == 0)
+		return;
+	thread_table_free(kept);
+	ec->ops->charge(ec, 0, &never);
+	err_prefix(&e, "the counts of each thread are gone");
+	ec->ops->report_error(ec, &e);
+}
+
 void task_uncharge_worker(struct task_registry *reg, struct engine_ctx *ec)
 {
-	struct err never;
-
 	*ec->user_workers -= ec->workers;
 	reg->workers -= ec->workers;
-	if (ec->ops->charge)
-		ec->ops->charge(ec, 0, &never);
+	task_charge_kept(ec);
 }

@@ -38,6 +38,12 @@ static inline bool thread_table_init(struct thread_table *t, unsigned n, unsigne
 	return false;
 }
 
+/* The memory that it takes. */
+static inline size_t thread_table_bytes(const struct thread_table *t)
+{
+	return t->n * (sizeof(*t->thread) + t->ncounters * sizeof(*t->value));
+}
+
 static inline void thread_table_free(struct thread_table *t)
 {
 	free(t->thread);

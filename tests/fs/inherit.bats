@@ -329,12 +329,13 @@ own_faults() {
 }
 
 @test "load pid inherit: the counts of each thread, while they live and when they have ended" {
-	local first
+	local first bytes
 
 	serve --backend=perf
 	begin a subject -t 20 faults 1000
 	until_ok letter_is "$PID" S
 	new a
+	bytes=$(stat_of memory_bytes)
 	holds "$C/threads" ""
 	put ok "$C/pmc/3" "$(user_event page-faults)"
 	ctl "load pid=$PID inherit"
@@ -361,10 +362,14 @@ own_faults() {
 	go a
 	message "end pid=$PID tid=$PID"
 	sed 's/ / ended /' "$BATS_TEST_TMPDIR/stopped" | diff - "$C/threads"
+	# 8 bytes of each thread and 16 of each count: they are charged while the context keeps them.
+	[ "$(stat_of memory_bytes)" = $((bytes + 21 * (8 + 16))) ]
 	# The next load forgets them.
 	begin b subject faults 1
 	ctl "load tid=$TID"
 	holds "$C/threads" ""
+	ctl unload
+	[ "$(stat_of memory_bytes)" = "$bytes" ]
 }
 
 # Each thread creates its successor and ends, some thousand times a second: those that stay at last are counted

@@ -14,8 +14,7 @@ enum { THREADS_SLICE = 256 };
 
 static size_t threads_bytes(const struct thread_table *t, const struct text *out)
 {
-	return t->n * (sizeof(*t->thread) + t->ncounters * sizeof(*t->value)) + out->room +
-	       3 * CHARGE_PIECE;
+	return thread_table_bytes(t) + out->room + 3 * CHARGE_PIECE;
 }
 
 static void threads_print_value(
@@ -58,18 +57,20 @@ static int threads_print_all(
 
 static int threads_read(struct call *call, struct text *out, struct err *e)
 {
-	struct await_job j = {
-		.job = {
-			.ec = &call->ctx->ec,
-			.cmd = {.verb = CMD_THREADS, .limits = command_limits(call->fs)},
-		}};
+	struct thread_table table = {0};
+	struct await_job j = {.job = {
+				      .ec = &call->ctx->ec,
+				      .cmd = {.verb = CMD_THREADS,
+					      .limits = command_limits(call->fs),
+					      .threads = &table},
+			      }};
 	int rc = await_job(call, &j);
 
 	if (rc < 0)
 		err_copy(e, &j.job.err);
 	else
-		rc = threads_print_all(call, &j.job.cmd.threads, out, e);
-	command_free(&j.job.cmd);
+		rc = threads_print_all(call, &table, out, e);
+	thread_table_free(&table);
 	return rc;
 }
 
