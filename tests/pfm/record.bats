@@ -808,6 +808,12 @@ waits_are_right() {
 	pfm report recorded --perf-script=script --pprof=pprof --firefox=firefox --flamegraph=flame.svg --html=page.html
 	python3 "$BATS_TEST_DIRNAME/outputs.py" '[waiting],[preempted],naps' "$(total <stacks)" pprof firefox flame.svg \
 		script stacks page.html ns off-cpu
+	# So many that some may be lost
+	# shellcheck disable=SC2016 # of Perl
+	pfm record -o many --off-cpu perl -e 'pipe A, B; pipe C, D; $pid = fork;
+		for (1 .. 20000) { $pid ? (syswrite(B, "x"), sysread C, $_, 1) : (sysread(A, $_, 1), syswrite D, "x") }'
+	python3 "$BATS_TEST_DIRNAME/waits.py" many '' 0
+	pfm report many --folded | grep -q '^perl;.*;\[waiting\]_\[k\] '
 	waits_are_right --wall
 	grep ';computes[; ]' stacks | grep -qvE ';\[(waiting|preempted)\]_\[k\] '
 	pfm report recorded | grep -qx '# event: wall-clock'

@@ -93,6 +93,9 @@ has_second_cpu() {
 	task "know where a command"
 	types 1
 	types 2 "^# command: ls -R"
+	task "know where its threads wait"
+	types 1
+	types 2 "^# event: off-cpu"
 }
 
 @test "parts of a program" {

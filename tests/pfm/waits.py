@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares the waits of a recording with those that the threads of tests/fs/waiter.c have measured:
 waits.py RECORDING LINES STEAL_NS. All times of --wall are the wall time of the thread. While the
-hypervisor runs something else, a thread neither waits nor uses CPU time: STEAL_NS is that time."""
+hypervisor runs something else, a thread neither waits nor uses CPU time: STEAL_NS is that time. No wait
+of a thread begins before the previous one has ended."""
 import collections
 import struct
 import sys
@@ -29,6 +30,11 @@ def main(path, lines, steal):
         if kind in (SAMPLE, STACK):
             time, weight, _, tid, _, frames = struct.unpack_from("=QQIIIH", body)
             samples[tid].append((time, weight, struct.unpack_from("=Q", body, 40)[0] if kind == STACK and frames else 0))
+    for own in samples.values():
+        last = 0
+        for time, weight, _ in sorted(s for s in own if s[2] in (WAITING, PREEMPTED)):
+            assert weight and last <= time - weight, (last, time, weight)
+            last = time
     for line in lines.splitlines():
         name, tid, start, end, cpu = line.split()[0], *map(int, line.split()[1:])
         own = [s for s in samples[tid] if start < s[0] <= end]
