@@ -231,9 +231,12 @@ letter() {
 
 # A traced and stopped (T) thread shows t, with any tracer.
 letter_is() { # PID LETTER
-	local letter
+	local letter tracers
+	# It may be attached or detached in between.
+	tracers=$(tracer_of "$1")
 	letter=$(letter "$1")
-	[ "$letter" = "$2" ] || { [ "$2" = T ] && [ "$letter" = t ] && [ "$(tracer_of "$1")" != 0 ]; }
+	tracers+=$(tracer_of "$1")
+	[ "$letter" = "$2" ] || { [ "$2" = T ] && [ "$letter" = t ] && [ "$tracers" != 00 ]; }
 }
 
 tracer_of() {
