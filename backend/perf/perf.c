@@ -94,7 +94,19 @@ static void perf_describe(struct pmu *pmu, const struct perf_sources *src)
 	pmu->nevents = (uint16_t)perf_events_list(src, pmu->events);
 }
 
-/* @cpu is the target, or any CPU that has the events of a thread. NULL: no memory. */
+/* The sources of @cpu. Where all CPUs are alike, the kernel was asked when the backend was opened.
+ */
+static struct perf_sources perf_sources_of(const struct backend *be, unsigned cpu)
+{
+	const struct perf_trial *t = &((const struct perf_backend *)be)->trial;
+	struct perf_sources src = t->kinds[0].src;
+
+	if (t->nkinds > 1)
+		perf_sources_find(cpu, &src);
+	return src;
+}
+
+/* @cpu is the target, or 0 for a thread, which can have the events of all CPUs. NULL: no memory. */
 static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 {
 	struct backend_cpu *c = calloc(1, sizeof(*c));
@@ -104,7 +116,7 @@ static struct backend_cpu *perf_target_new(struct backend *be, unsigned cpu)
 	c->pc.cpu = cpu;
 	c->pc.group = &c->group;
 	c->pc.stats = &be->stats;
-	perf_sources_find(cpu, &c->pc.src);
+	c->pc.src = perf_sources_of(be, cpu);
 	for (unsigned n = 0; n < NSLOTS; n++)
 		c->slots[n] = PERF_SLOT_INIT;
 	return c;
@@ -125,7 +137,7 @@ static int perf_cpu_open(struct backend *be, unsigned cpu, struct backend_cpu **
 static int perf_thread_open(struct backend *be, const atomic_int *tid,
 	const struct thread_conf *conf, struct backend_cpu **out, struct err *e)
 {
-	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, sysfs_cpu_first());
+	CLEANUP_FREE struct backend_cpu *c = perf_target_new(be, 0);
 
 	if (!c)
 		return err_set(e, ENOMEM, "ENOMEM: no memory for a thread's registers");

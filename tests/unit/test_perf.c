@@ -1042,6 +1042,39 @@ static int open_thread(void **state)
 	return 0;
 }
 
+/* The calls of read(2) of this process, with one for this. */
+static uint64_t reads_so_far(void)
+{
+	char text[512] = "", *at;
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	at = strstr(text, "syscr: ");
+	assert_non_null(at);
+	return strtoull(at + strlen("syscr: "), NULL, 10);
+}
+
+/* What is the same for all CPUs is read once from sysfs: there may be thousands of threads. */
+TEST_WITH(open_thread, close_cpu, open_without_sysfs)
+{
+	unsigned first = sysfs_cpu_first();
+	struct backend_cpu *thread, *whole;
+	uint64_t before, after;
+	struct err e;
+
+	if (access("/proc/self/io", R_OK) < 0 || access("/sys/devices/cpu_atom", F_OK) == 0)
+		skip();
+	before = reads_so_far();
+	assert_int_equal(be->ops->thread_open(be, &own_tid, &alone, &thread, &e), 0);
+	assert_int_equal(be->ops->cpu_open(be, first, &whole, &e), 0);
+	after = reads_so_far();
+	be->ops->cpu_close(whole);
+	be->ops->cpu_close(thread);
+	assert_int_equal(after - before, 1);
+}
+
 /* Writes @value to selectors 0 to @n - 1 in one run; returns how many have been written. */
 static unsigned put_all(unsigned n, uint64_t value, struct err *e)
 {
