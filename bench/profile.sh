@@ -57,7 +57,7 @@ profile_record() { # TOOL, as profile_hz and profile_way say
 	esac
 	# shellcheck disable=SC2206 # words
 	command+=(-o "$tmp/data" -e task-clock -F "$profile_hz" $profile_way)
-	/usr/bin/time -o "$tmp/time" -f '%U %S' "${command[@]}" "${profile_program[@]}" >"$tmp/out" 2>"$tmp/said"
+	/usr/bin/time -q -o "$tmp/time" -f '%U %S' "${command[@]}" "${profile_program[@]}" >"$tmp/out" 2>"$tmp/said"
 	program=$(cat "$tmp/out")
 	[ "$begun" = 0 ] || begun=$(($(daemon_us) - begun))
 	after=$("${profile_program[@]}")
@@ -65,6 +65,7 @@ profile_record() { # TOOL, as profile_hz and profile_way say
 	pfm) samples=$("$profile_pfm" report "$tmp/data" --stdio | awk '/^# [0-9]+ overflows in / { print $5 }') ;;
 	perf) samples=$(sed -n 's/.*(\([0-9]*\) samples).*/\1/p' "$tmp/said") ;;
 	esac
+	[ -n "$samples" ] || { skip "$1 has recorded nothing: $(tail -n 1 "$tmp/said")"; return; }
 	awk -v name="$profile_hz${profile_way// /}-$1" -v alone=$(((alone + after) / 2)) -v program="$program" -v daemon="$begun" \
 		-v bytes="$(stat -c %s "$tmp/data")" -v samples="$samples" '
 		{ print name, 100 * (program / alone - 1), 1e3 * ($1 + $2) - program / 1e6 + daemon / 1e3, bytes / samples, samples }' \
@@ -76,12 +77,14 @@ profile_report() { # TOOL, of a recording in $tmp/samples
 	case $1 in
 	pfm)
 		profile_timed table-pfm "$profile_pfm" report "$tmp/samples/pfm.data" --stdio
+		profile_timed tree-pfm "$profile_pfm" report "$tmp/samples/pfm.data" --tree
 		profile_timed stacks-pfm "$profile_pfm" report "$tmp/samples/pfm.data" --folded
 		profile_timed graph-pfm "$profile_pfm" report "$tmp/samples/pfm.data" --flamegraph="$tmp/graph"
 		profile_timed page-pfm "$profile_pfm" report "$tmp/samples/pfm.data" --html="$tmp/graph"
 		;;
 	perf)
 		profile_timed table-perf perf report -f --stdio --no-children -g none -i "$tmp/samples/perf.data"
+		profile_timed tree-perf timeout 120 perf report -f --stdio -i "$tmp/samples/perf.data"
 		profile_timed stacks-perf perf script -f -i "$tmp/samples/perf.data"
 		;;
 	esac
