@@ -58,7 +58,12 @@ mistakes() {
 		stat -M IPC true              | -M: -g
 		stat -D 100 true              | -D: -p
 		stat -G nosuch                | nosuch /proc/PID/cgroup
-		record -a -G web              | -G one
+		stat -G ''                    | -a /proc/PID/cgroup
+		stat -G .                     | '.' -a
+		stat -G /sys/fs/cgroup/../fs  | /../ -a
+		stat -G web,db                | web,db one group
+		record -a -G web              | -G leave -a
+		record -G web -a              | -G leave -a
 		stat --for-each-cgroup=web,db | -G
 		stat -b 7 true                | -b: BPF
 		stat --topdown true           | -g topdown

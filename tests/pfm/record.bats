@@ -13,11 +13,34 @@ setup() {
 	export PERFMONFS=$MNT
 	CPU_BURNT=$(awk '$1 ~ /^processor/ { cpu = $3 } END { print cpu }' /proc/cpuinfo)
 	RECORD=
+	GROUP=
 }
 
 teardown() {
 	[ -z "$RECORD" ] || kill -KILL "$RECORD" || :
+	[ -z "$GROUP" ] || remove_groups
 	bench_teardown
+}
+
+# make_groups NAME...: control groups below GROUP, the folder of one, each with a process that waits
+make_groups() {
+	local name
+
+	GROUP=$(findmnt -rnt cgroup2 -o TARGET | head -n 1)/pfm-test-$$
+	mkdir "$GROUP" 2>/dev/null || {
+		GROUP=
+		skip "no control group can be made here"
+	}
+	for name; do
+		mkdir "$GROUP/$name"
+		sleep 1000 3>&- 9>&- &
+		echo $! >"$GROUP/$name/cgroup.procs"
+	done
+}
+
+remove_groups() {
+	find "$GROUP" -name cgroup.procs -exec cat {} + | xargs -r kill -KILL || :
+	until_ok find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
 # Threads and addresses need the perf backend.
@@ -857,52 +880,57 @@ waits_are_right() {
 
 @test "a control group: its processes, those of groups below it, and no other" {
 	serve_perf
-	mkfifo fifo
-	exec 9<>fifo
-	mkdir -p groups/web/{api,removed} groups/other
-	for group in web web/api other; do
-		sh -c 'read -r line <fifo' 3>&- 9>&- &
-		echo $! >>"groups/$group/cgroup.procs"
-	done
-	RECORD=$(<groups/web/cgroup.procs)
-	members=$(sort groups/web/cgroup.procs groups/web/api/cgroup.procs)
-	# pfm itself, one of another PID namespace, one that has ended, and one that is a zombie
-	sh -c 'exit' &
-	wait $!
-	printf '%s\n' 0 $! >>groups/web/cgroup.procs
+	make_groups web web/api other
+	mkdir "$GROUP/web/none"
+	members=$(sort "$GROUP/web/cgroup.procs" "$GROUP/web/api/cgroup.procs")
+	# A zombie, one of another PID namespace, and one that has ended; pfm itself is added below
 	# shellcheck disable=SC2016 # of Perl
 	perl -e '$| = 1; my $pid = fork or exit; print "$pid\n"; sleep 1000' \
-		>zombie 3>&- 9>&- &
-	parent=$!
-	until_ok test -s zombie
-	until_ok grep -q '^State:.Z' "/proc/$(<zombie)/status"
-	sed -i "1i $(<zombie)" groups/web/cgroup.procs
+		>processes 3>&- 9>&- &
+	RECORD=$!
+	until_ok test -s processes
+	until_ok grep -q '^State:.Z' "/proc/$(<processes)/status"
+	sh -c 'exit' &
+	wait $!
+	{ cat "$GROUP/web/cgroup.procs"; printf '%s\n' 0 $!; } >>processes
 	pids() { pfm report recorded --sort=pid | awk '!/^#/ { print $3 }' | sort; }
-	for group in web /web /sys/fs/cgroup/web; do
+	for group in "${GROUP##*/}/web" "/${GROUP##*/}/web" "$GROUP/web"; do
 		# shellcheck disable=SC2016 # of the inner shell
-		run -0 unshare -m sh -c 'mount --bind groups /sys/fs/cgroup; echo $$ >>groups/web/cgroup.procs
-			exec pfm record -o recorded --wall --cgroup="$0" --duration=100ms' $group
+		run -0 unshare -m sh -c 'echo $$ >>processes; mount --bind processes "$0/web/cgroup.procs"
+			exec pfm record -o recorded --wall --cgroup="$1" --duration=100ms' "$GROUP" "$group"
 		[ "$output" = "pfm record: 2 samples in recorded: pfm report --tree recorded" ]
 		[ "$(pids)" = "$members" ]
 	done
-	pfm record -o recorded --off-cpu -G "$PWD/groups/web/api" sleep 0.1
-	[ "$(pids)" = "$(<groups/web/api/cgroup.procs)" ]
-	run -0 pfm stat -e task-clock,context-switches -G "$PWD/groups/web" sleep 0.1
-	[[ $output == *"processes $PWD/groups/web"*context-switches* ]]
-	run -0 --separate-stderr pfm top -b -n 1 -I 100 -G "$PWD/groups/web"
+	pfm record -o recorded --off-cpu -G "$GROUP/web/api" sleep 0.1
+	[ "$(pids)" = "$(<"$GROUP/web/api/cgroup.procs")" ]
+	run -0 pfm stat -e task-clock,context-switches -G "$GROUP/web" sleep 0.1
+	[[ $output == *"processes $GROUP/web"*context-switches* ]]
+	run -0 --separate-stderr pfm top -b -n 1 -I 100 -G "$GROUP/web"
 	[ -z "$stderr" ]
 	# The rights are those to each of them.
-	chmod -R a+rX groups
 	chmod a+x .
-	run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups pfm record -e task-clock:u -o - \
-		-G "$PWD/groups/other"
+	for command in "record -o - -e task-clock:u" "stat -e page-faults:u"; do
+		# shellcheck disable=SC2086 # words
+		run -125 setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
+			pfm $command -G "$GROUP/other"
+		echo "$output"
+		[[ $output == *"control group $GROUP/other, process $(<"$GROUP/other/cgroup.procs"): "* ]]
+	done
+}
+
+@test "a control group: pfm and its daemon are not measured, and no other folder is a group" {
+	serve_perf
+	make_groups
+	unset PERFMONFS
+	# shellcheck disable=SC2016 # of the inner shell
+	run -125 without_mounts sh -c 'echo $$ >"$0/cgroup.procs"
+		exec pfm record -o recorded -e task-clock --duration=100ms -G "$0"' "$GROUP"
 	echo "$output"
-	[[ $output == *"pfm record: "*"$(<groups/other/cgroup.procs)"* ]]
-	kill "$parent" $(cat groups/*/cgroup.procs groups/web/api/cgroup.procs | grep -vx 0) 2>/dev/null || :
-	RECORD=
-	: >groups/other/cgroup.procs
-	run -125 pfm record -G "$PWD/groups/other"
 	[[ $output == *"has no process to measure"* ]]
+	mkdir folder
+	mkfifo folder/cgroup.procs
+	run -125 bounded pfm record --duration=100ms -G "$PWD/folder"
+	[[ $output == *"there is no control group $PWD/folder"* ]]
 }
 
 @test "a recording goes through a FIFO, and one without an end is refused" {

@@ -340,10 +340,10 @@ int record_plan_add_list(
 		struct err why;
 
 		rc = record_plan_add_place(r, t, o->where.kind, places.all[i].id, &why);
-		if (rc == -ESRCH && places.all[i].optional && (r->nroots || i + 1 < places.n))
+		if (rc == -ESRCH && places.all[i].cgroup && (r->nroots || i + 1 < places.n))
 			rc = 0;
 		else if (rc < 0)
-			rc = err_copy(e, &why);
+			rc = place_explain(&places.all[i], &why, e);
 	}
 	places_free(&places);
 	return rc;

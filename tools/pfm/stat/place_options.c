@@ -7,6 +7,8 @@
 static int place_options_set_kind(
 	struct place_options *o, enum place_kind kind, const char *list, struct err *e)
 {
+	if (o->kind != PLACE_COMMAND && o->cgroup && !(list && o->list)) /* perf wants both. */
+		return err_set(e, EINVAL, "-G measures a group on all CPUs: leave out -a");
 	if (o->kind != PLACE_COMMAND)
 		return err_set(e, EINVAL, "give one of -p, -t, -G, -C and -a");
 	o->kind = kind;

@@ -13,6 +13,7 @@
 #include "tools/pfm/tree/cgroup.h"
 #include "tools/pfm/tree/cpus.h"
 #include "tools/pfm/tree/file.h"
+#include "tools/pfm/tree/proc.h"
 #include "tools/pfm/tree/topology.h"
 
 enum { PLACES_MAX = 8192 };
@@ -87,26 +88,44 @@ static int places_check_number(enum place_kind kind, int id, const struct tree *
 		       : err_set(e, ESRCH, "there is no thread %d: `ps -eL` lists threads", id);
 }
 
+int place_explain(const struct place *place, const struct err *why, struct err *e)
+{
+	*e = *why;
+	return place->cgroup
+		       ? err_prefix(e, "control group %.100s, process %d", place->cgroup, place->id)
+		       : -e->no;
+}
+
 struct places_of_cgroup {
 	struct places *places;
 	const struct tree *tree;
+	const char *name;
 };
 
-/* Adds a process of a control group, in which pfm itself may be. */
+/* Whether it is pfm itself, or its daemon or the daemon's helper. */
+static bool places_is_own(int pid, const struct tree *t)
+{
+	return pid == getpid() ||
+	       (t->daemon && (pid == t->daemon || proc_parent(pid) == t->daemon));
+}
+
+/* Adds a process of a control group, in which pfm itself and its daemon may be. */
 static int places_add_member(void *arg, int pid, struct err *e)
 {
 	const struct places_of_cgroup *g = arg;
 	struct err why;
 	int rc;
 
-	if (pid == getpid() || places_have(g->places, pid))
+	if (places_is_own(pid, g->tree) || places_have(g->places, pid))
 		return 0;
 	rc = places_check_number(PLACE_PROCESS, pid, g->tree, &why);
 	if (rc < 0)
-		return rc == -ESRCH ? 0 : err_copy(e, &why);
+		return rc == -ESRCH ? 0
+				    : place_explain(&(struct place){.id = pid, .cgroup = g->name},
+					      &why, e);
 	rc = places_add(g->places, PLACE_PROCESS, pid, e);
 	if (rc == 0)
-		g->places->all[g->places->n - 1].optional = true;
+		g->places->all[g->places->n - 1].cgroup = g->name;
 	return rc;
 }
 
@@ -134,7 +153,7 @@ int places_add_list(
 		return places_add_online(p, t, e);
 	if (o->cgroup) {
 		rc = cgroup_processes(
-			o->list, places_add_member, &(struct places_of_cgroup){p, t}, e);
+			o->list, places_add_member, &(struct places_of_cgroup){p, t, o->list}, e);
 		return rc < 0 ? rc : places_check_members(p, o->list, e);
 	}
 	do {
@@ -337,12 +356,12 @@ int places_load(struct places *p, const struct tree *t, struct err *e)
 		struct err why;
 
 		rc = place_load(&p->all[i], t, &why);
-		if (rc == -ESRCH && p->all[i].optional && p->n > 1) {
+		if (rc == -ESRCH && p->all[i].cgroup && p->n > 1) {
 			ctx_close(&p->all[i].ctx);
 			p->all[i--] = p->all[--p->n];
 			rc = 0;
 		} else if (rc < 0) {
-			rc = err_copy(e, &why);
+			rc = place_explain(&p->all[i], &why, e);
 		}
 	}
 	return rc;
@@ -357,10 +376,10 @@ int places_start(struct places *p, struct err *e)
 		struct err why, ignored;
 
 		rc = ctx_command(&place->ctx, "start", &why);
-		if (rc < 0 && place->optional && place_check(place, &ignored) == 0 && place->ended)
+		if (rc < 0 && place->cgroup && place_check(place, &ignored) == 0 && place->ended)
 			rc = 0;
 		else if (rc < 0)
-			rc = err_copy(e, &why);
+			rc = place_explain(place, &why, e);
 	}
 	return rc;
 }

@@ -25,8 +25,10 @@ struct place {
 	bool inherit;
 	const char *flags; /* of the context, for its file flags; NULL: none */
 	struct tree_ctx ctx;
-	bool ended;    /* the thread or process has ended */
-	bool optional; /* a process of a control group: it may have ended before it is counted */
+	bool ended; /* the thread or process has ended */
+	/* whose process it is, which may have ended before it is counted; NULL: it was named itself
+	 */
+	const char *cgroup;
 	/* why a CPU that was offline is not counted again yet; away.no is 0 if it is counted */
 	struct err away;
 	struct reading collected; /* of children that have been removed */
@@ -62,6 +64,9 @@ int places_plan(struct places *p, const struct tree *t, const struct plans *plan
 /* Removes the CPUs whose memory controllers are counted on another CPU of their package. -EINVAL:
  * such a CPU has other events to count. */
 int places_share_packages(struct places *p, struct err *e);
+
+/* Makes @e, the reason why @place is not measured, of @why. Returns -e->no. */
+int place_explain(const struct place *place, const struct err *why, struct err *e);
 
 /* Creates, programs and loads the context of @place. */
 int place_load(struct place *place, const struct tree *t, struct err *e);

@@ -22,18 +22,29 @@ void proc_name(int id, char name[PROC_NAME])
 	name_clean(name);
 }
 
-int proc_of_thread(int tid)
+/* The number after @key in /proc/ID/status; 0: there is none. */
+static int proc_status(int id, const char *key)
 {
 	char path[32], line[128];
-	int pid = 0;
+	int found = 0;
 	CLEANUP_FCLOSE FILE *f = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	snprintf(path, sizeof(path), "/proc/%d/status", id);
 	f = fopen(path, "re");
-	while (f && pid == 0 && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %d", &pid) != 1)
-			pid = 0;
-	return pid;
+	while (f && found == 0 && fgets(line, sizeof(line), f))
+		if (strncmp(line, key, strlen(key)) == 0)
+			found = (int)strtol(line + strlen(key), NULL, 10);
+	return found;
+}
+
+int proc_of_thread(int tid)
+{
+	return proc_status(tid, "Tgid:");
+}
+
+int proc_parent(int pid)
+{
+	return proc_status(pid, "PPid:");
 }
 
 int proc_threads(int pid, int (*each)(void *arg, int tid, struct err *e), void *arg, struct err *e)
