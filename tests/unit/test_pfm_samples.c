@@ -738,6 +738,46 @@ static void put_code_without_end(void)
 	code(3, 1, 9);
 }
 
+static void put_long_code(void)
+{
+	static struct {
+		struct data_code head;
+		uint8_t bytes[DATA_CODE_MAX + 8];
+	} c = {.head = {.object = 3, .machine = EM_X86_64, .size = DATA_CODE_MAX + 1}};
+
+	assert_int_equal(data_put(&w, DATA_CODE, &c, sizeof(c), NULL, &e), 0);
+}
+
+static void put_code(struct data_code head)
+{
+	struct {
+		struct data_code head;
+		uint8_t bytes[8];
+	} c = {.head = head};
+
+	assert_int_equal(data_put(&w, DATA_CODE, &c, sizeof(c), NULL, &e), 0);
+}
+
+static void put_code_of_no_bytes(void)
+{
+	code(3, 1, 0);
+}
+
+static void put_code_beyond_addresses(void)
+{
+	put_code((struct data_code){.object = 3, .address = UINT64_MAX - 3, .size = 4});
+}
+
+static void put_code_beyond_offsets(void)
+{
+	put_code((struct data_code){.object = 3, .offset = UINT64_MAX - 3, .size = 4});
+}
+
+static void put_code_of_a_later_format(void)
+{
+	put_code((struct data_code){.object = 3, .size = 4, .reserved = 1});
+}
+
 static void annotated(const char *function)
 {
 	FILE *f = fmemopen(out, sizeof(out), "w");
@@ -751,7 +791,10 @@ static void annotated(const char *function)
 TEST(stored_code)
 {
 	begin_named();
+	code(2, 0x6000, 6);
 	code(2, 0x5000, 6);
+	code(3, 0x5001, 6);
+	code(2, 0x4000, 6);
 	thread_exit(2, 10);
 	sample(3, 10, 0x1100, 1);
 	map(4, 10, 0x5000, 0x1000, "//anon");
@@ -819,6 +862,11 @@ TEST(damaged_names)
 	named_refused(put_inlined_into_none);
 	named_refused(put_code_of_no_object);
 	named_refused(put_code_without_end);
+	named_refused(put_long_code);
+	named_refused(put_code_of_no_bytes);
+	named_refused(put_code_beyond_addresses);
+	named_refused(put_code_beyond_offsets);
+	named_refused(put_code_of_a_later_format);
 }
 
 TEST(several_events)

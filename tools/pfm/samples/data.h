@@ -20,7 +20,8 @@ enum {
 	DATA_SIZE_MAX = 1 << 20, /* bytes of a record */
 	DATA_FRAMES_MAX = 1024,
 	DATA_EVENTS_MAX = 64,
-	DATA_INLINED_MAX = 64, /* functions at one place */
+	DATA_INLINED_MAX = 64,   /* functions at one place */
+	DATA_CODE_MAX = 1 << 16, /* bytes of a function whose code is stored */
 	DATA_BUILD_ID_MAX = 20,
 };
 
@@ -221,11 +222,11 @@ static inline const struct data_place *data_places(const struct data_places *p)
 /* The instructions of a function that is in no file which pfm report could read. */
 struct data_code {
 	uint32_t object;
-	uint32_t machine; /* EM_X86_64 of elf.h or another */
-	uint64_t offset;  /* of the first one, in the object */
-	uint64_t address; /* the same for people, as in a place */
-	uint32_t size;    /* bytes that follow, 1 or more */
-	uint32_t reserved;
+	uint32_t machine;  /* EM_X86_64 of elf.h or another */
+	uint64_t offset;   /* of the first one, in the object */
+	uint64_t address;  /* the same for people, as in a place */
+	uint32_t size;     /* bytes that follow, from 1 to DATA_CODE_MAX */
+	uint32_t reserved; /* 0 */
 };
 
 static inline const uint8_t *data_code_bytes(const struct data_code *c)

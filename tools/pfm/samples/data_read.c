@@ -389,6 +389,13 @@ static bool data_places_fit(const struct data_places *p, size_t size)
 	return depth == 0;
 }
 
+/* Disassembling takes time and memory for each byte. */
+static bool data_code_fits(const struct data_code *c, size_t size)
+{
+	return c->size && c->size <= DATA_CODE_MAX && c->size <= size - sizeof(*c) &&
+	       !c->reserved && c->address + c->size > c->address && c->offset + c->size > c->offset;
+}
+
 /* Whether the record's contents fit in its size. */
 static bool data_fits(struct data_rec *rec, bool packed)
 {
@@ -409,7 +416,7 @@ static bool data_fits(struct data_rec *rec, bool packed)
 	if (rec->type == DATA_STRINGS)
 		return data_strings_fit((const struct data_strings *)body, size);
 	if (rec->type == DATA_CODE)
-		return ((const struct data_code *)body)->size <= size - sizeof(struct data_code);
+		return data_code_fits((const struct data_code *)body, size);
 	if (rec->type == DATA_PLACES)
 		return data_places_fit((const struct data_places *)body, size);
 	return true;

@@ -103,7 +103,7 @@ int stored_add(struct stored *s, const struct data_rec *rec, struct err *e)
 
 static uint64_t stored_key(const struct object *in, bool kernel, uint64_t offset)
 {
-	return offset * 31 + (kernel ? 0 : in->number + 1);
+	return hash_pair(offset, kernel ? 0 : in->number + 1ULL);
 }
 
 static int stored_index_objects(struct stored *s, struct image *im)
@@ -139,6 +139,25 @@ static struct stored_place *stored_index_list(
 	return all;
 }
 
+/* Compares stored code with what begins at a byte of an object. */
+static int stored_compare(
+	const struct stored *s, const struct data_code *c, const struct object *in, uint64_t offset)
+{
+	uint32_t number = s->objects[c->object].object->number;
+
+	if (number != in->number)
+		return number < in->number ? -1 : 1;
+	return c->offset < offset ? -1 : c->offset > offset;
+}
+
+static int stored_compare_codes(const void *a, const void *b, void *of)
+{
+	const struct data_code *const *x = a, *const *y = b;
+	const struct stored *s = of;
+
+	return stored_compare(s, *x, s->objects[(*y)->object].object, (*y)->offset);
+}
+
 int stored_index(struct stored *s, struct image *im)
 {
 	struct stored_place *all;
@@ -146,6 +165,8 @@ int stored_index(struct stored *s, struct image *im)
 
 	if (hash_init(&s->places) < 0 || stored_index_objects(s, im) < 0)
 		return -ENOMEM;
+	if (s->ncodes)
+		qsort_r(s->codes, s->ncodes, sizeof(struct data_code *), stored_compare_codes, s);
 	for (size_t i = 0; i < s->nlists; i++)
 		n += s->lists[i]->n;
 	s->all = all = calloc(n, sizeof(*all));
@@ -187,11 +208,21 @@ const struct stored_place *stored_find(
 const struct data_code *stored_code(
 	const struct stored *s, const struct object *object, uint64_t offset)
 {
-	for (uint32_t i = 0; i < s->ncodes; i++)
-		if (s->objects[s->codes[i]->object].object == object &&
-			offset - s->codes[i]->offset < s->codes[i]->size)
-			return s->codes[i];
-	return NULL;
+	uint32_t low = 0, high = object ? s->ncodes : 0;
+	const struct data_code *c;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (stored_compare(s, s->codes[middle], object, offset) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	c = s->codes[low - 1];
+	return s->objects[c->object].object == object && offset - c->offset < c->size ? c : NULL;
 }
 
 const char *stored_string(const struct stored *s, uint32_t number)
