@@ -901,6 +901,27 @@ TEST(several_events)
 	assert_int_equal(recording_open(&r, path, RECORDING_ADDRESSES, &e), -EINVAL);
 }
 
+/* The head counts the call chains of the event that is shown. */
+TEST(chains_of_another_event)
+{
+	const struct data_event second = {.period = 1};
+	const uint64_t frames[] = {DATA_MARKER_USER, 0x1100};
+
+	begin();
+	assert_int_equal(
+		data_put(&w, DATA_EVENT, &second, offsetof(struct data_event, name), "faults", &e),
+		0);
+	stack(2, 0, frames, COUNT(frames));
+	end();
+	open_recording(RECORDING_ADDRESSES);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "in 1 samples, 1 with call chains\n");
+	recording_choose(&r, 1);
+	written(write_flat, out, sizeof(out));
+	assert_contains(out, "# 0 overflows in 0 samples\n");
+	recording_close(&r);
+}
+
 TEST(version_1)
 {
 	struct data_head head;
@@ -991,7 +1012,7 @@ TEST(stacks)
 	stack(4, 0, vsyscall, COUNT(vsyscall));
 	end();
 	open_recording(RECORDING_ADDRESSES);
-	assert_int_equal(r.nstacks, 3);
+	assert_int_equal(r.event->nstacks, 3);
 	written(folded_write, out, sizeof(out));
 	assert_string_equal(out,
 		"prog;0x1ff;0x100;0xffffffff8100001f_[k];0xffffffff81000010_[k] 1\n"

@@ -85,8 +85,9 @@ static void head_write_chains(const struct recording *r, FILE *out)
 		fprintf(out, "# call chains: by frame pointers; code without them hides callers\n");
 		return;
 	}
-	fprintf(out, "# call chains: from %.*s bytes of stack, %" PRIu64 " of them whole\n",
-		(int)how.n, how.p, head_number(r, "chains_whole"));
+	fprintf(out, "# call chains: from %.*s bytes of stack, %" PRIu64 " of them whole%s\n",
+		(int)how.n, how.p, head_number(r, "chains_whole"),
+		r->nevents > 1 ? ", with those of other events" : "");
 	head_write_cut(r, "chains_cut_stack",
 		"the stack is deeper than these bytes: record more of it", out);
 	head_write_cut(r, "chains_cut_code", "the code has no call frame information", out);
@@ -122,10 +123,10 @@ void report_write_head(const struct recording *r, FILE *out)
 	head_write_precision(r, out);
 	head_write_time(r, out);
 	fprintf(out, "# %" PRIu64 " %s in %zu samples", r->weight, report_unit(r), r->nsamples);
-	if (r->nstacks)
-		fprintf(out, ", %zu with call chains", r->nstacks);
+	if (r->event->nstacks)
+		fprintf(out, ", %zu with call chains", r->event->nstacks);
 	fprintf(out, "\n");
-	if (r->nstacks)
+	if (r->event->nstacks)
 		head_write_chains(r, out);
 	head_write_notes(r, out);
 }

@@ -221,7 +221,7 @@ static int recording_count(
 	r->events[s->event].nsamples++;
 	r->nsamples++;
 	if (rec->type == DATA_STACK) {
-		r->nstacks++;
+		r->events[s->event].nstacks++;
 		r->ncut += s->flags & DATA_STACK_CUT ? 1 : 0;
 	}
 	return recording_number_chain(r, rec, &chain, e) < 0

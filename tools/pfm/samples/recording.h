@@ -48,6 +48,7 @@ struct recorded_event {
 	uint32_t hz;                     /* samples a second; 0: a sample each period */
 	struct recorded_sample *samples; /* sorted by time */
 	size_t nsamples;
+	size_t nstacks;  /* of these, those with a call chain */
 	uint64_t weight; /* of all samples */
 };
 
@@ -84,8 +85,7 @@ struct recording {
 	struct interned stacks;
 	struct interned chains;
 	struct stored stored;
-	size_t nstacks; /* samples with a call chain */
-	size_t ncut;    /* of these, those that lack their outermost callers */
+	size_t ncut; /* samples whose call chains lack the outermost callers */
 	struct hash locations;
 	const struct location **by_number; /* the locations */
 	uint32_t nlocations;
