@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -491,6 +492,42 @@ TEST(new_file_of_the_recording)
 		assert_int_equal(unwind_there(u, 20 + i).end, UNWIND_BROKEN);
 		unwinder_renew(u);
 	}
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	unwinder_free(u);
+}
+
+/* The next process that is forked ends at once if it is 1, and begins late if it is 2. */
+static int fork_fails;
+
+static void forked(void)
+{
+	if (fork_fails == 1)
+		_exit(1);
+	if (fork_fails == 2)
+		sleep(6);
+}
+
+/* A machine that is overloaded may begin the process later than a chain may take. If the process
+ * cannot begin during a recording, the next stack tries again. */
+TEST(begins_late)
+{
+	struct unwinder *u = NULL;
+	pid_t pid;
+
+	need_libdw();
+	assert_int_equal(pthread_atfork(NULL, NULL, forked), 0);
+	fork_fails = 2;
+	assert_int_equal(unwinder_new(&u, &why), 0);
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
+	fork_fails = 1;
+	pid = atoi(child_status("Pid:") + strlen("Pid:"));
+	(void)map_copy(90);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	while (child_status("State:")[strlen("State:\t")] != 'Z')
+		;
+	assert_int_equal(unwind_there(u, 90).end, UNWIND_BROKEN);
+	assert_int_equal(unwind_there(u, 7).end, UNWIND_BROKEN);
+	fork_fails = 0;
 	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
 	unwinder_free(u);
 }

@@ -24,9 +24,10 @@ enum {
 	UNWINDER_SLOTS = 16, /* processes whose files are kept at the same time */
 	UNWINDER_MAPS = 512, /* of a process */
 	UNWINDER_OBJECTS = 16384,
-	UNWINDER_WAIT = 5,  /* seconds for a chain at most */
-	UNWINDER_LIVES = 8, /* how often it is started again in a file of a recording */
-	UNWINDER_SLOW = 32, /* chains of a process that may take too long */
+	UNWINDER_WAIT = 5,   /* seconds for a chain at most, or to start again */
+	UNWINDER_START = 60, /* seconds for the first start, on a machine that is overloaded */
+	UNWINDER_LIVES = 8,  /* how often it is started again in a file of a recording */
+	UNWINDER_SLOW = 32,  /* chains of a process that may take too long */
 	UNWINDER_FD = 3,
 	UNWINDER_NOBODY = 65534, /* a user and a group without files */
 };
@@ -257,7 +258,7 @@ struct unwinder_pending {
 };
 
 struct unwinder {
-	pid_t pid; /* 0: it has ended, and is not started again */
+	pid_t pid; /* 0: it has ended */
 	int fd;
 	unsigned lives;
 	struct unwinder_slot slots[UNWINDER_SLOTS];
@@ -288,40 +289,67 @@ static int unwinder_await(struct unwinder *u, struct err *e)
 {
 	ssize_t n;
 	char byte;
+	int no;
 
 	do
 		n = recv(u->fd, &byte, sizeof(byte), 0);
 	while (n < 0 && errno == EINTR);
 	if (n == sizeof(byte))
 		return 0;
+	no = errno;
 	unwinder_stop(u);
+	if (n < 0 && no == EAGAIN)
+		return err_set(e, ETIMEDOUT,
+			"the process that unwinds stacks takes more than %d s to begin: try again "
+			"when the machine is less busy, or give -g",
+			UNWINDER_START);
 	if (n < 0)
-		return err_set(e, errno, "the process that unwinds stacks does not begin: %s",
-			err_name(errno));
+		return err_set(
+			e, no, "the process that unwinds stacks does not begin: %s", err_name(no));
 	return err_set(e, EPERM,
 		"call chains without frame pointers: root reads damaged programs as another user, "
 		"and may not become one here: grant CAP_SETUID and CAP_SETGID, or give -g");
 }
 
-static int unwinder_start(struct unwinder *u, struct err *e)
+/* Bounds how long messages from and to the other process may take. */
+static void unwinder_set_wait(const struct unwinder *u, int seconds)
 {
-	const struct timeval wait = {.tv_sec = UNWINDER_WAIT};
+	const struct timeval wait = {.tv_sec = seconds};
+
+	(void)setsockopt(u->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	(void)setsockopt(u->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+}
+
+/* Starts the other process, which may take @seconds. */
+static int unwinder_start(struct unwinder *u, int seconds, struct err *e)
+{
 	const pid_t own = getpid();
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_set(e, errno, "no process to unwind stacks: %s", err_name(errno));
-	(void)setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	(void)setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	u->pid = fork();
 	if (u->pid == 0)
 		unwinder_begin(fds[1], own);
 	close(fds[1]);
 	u->fd = fds[0];
-	if (u->pid > 0)
-		return unwinder_await(u, e);
+	if (u->pid > 0) {
+		unwinder_set_wait(u, seconds);
+		if (unwinder_await(u, e) < 0)
+			return -e->no;
+		unwinder_set_wait(u, UNWINDER_WAIT);
+		return 0;
+	}
 	u->pid = 0;
 	return err_set(e, errno, "no process to unwind stacks: %s", err_name(errno));
+}
+
+/* Starts the other process again while it may be. If it does not begin, chains are counted as
+ * broken until the next stack, which tries again. */
+static void unwinder_restart(struct unwinder *u)
+{
+	if (!u->pid && u->lives && u->lives--)
+		(void)unwinder_start(u, UNWINDER_WAIT, &(struct err){0});
 }
 
 static void unwinder_forget_files(struct unwinder *u)
@@ -344,8 +372,7 @@ void unwinder_renew(struct unwinder *u)
 			unwinder_suspect_of(n)->life = 0;
 	u->lives = UNWINDER_LIVES;
 	u->refused = 0;
-	if (!u->pid)
-		(void)unwinder_start(u, &(struct err){0});
+	unwinder_restart(u);
 }
 
 /* Counts a broken chain against a process. */
@@ -407,8 +434,7 @@ static void unwinder_failed(struct unwinder *u, uint64_t chain)
 		u->pending[i].sent = false;
 	unwinder_stop(u);
 	unwinder_forget_files(u);
-	if (u->lives && u->lives--)
-		(void)unwinder_start(u, &(struct err){0});
+	unwinder_restart(u);
 }
 
 int unwinder_new(struct unwinder **out, struct err *e)
@@ -421,7 +447,7 @@ int unwinder_new(struct unwinder **out, struct err *e)
 	u->lives = UNWINDER_LIVES;
 	if (hash_init(&u->suspects) < 0)
 		(void)err_set(e, ENOMEM, "no memory to unwind stacks");
-	else if (unwinder_start(u, e) == 0) {
+	else if (unwinder_start(u, UNWINDER_START, e) == 0) {
 		*out = u;
 		return 0;
 	}
@@ -571,6 +597,7 @@ void unwinder_submit(
 	struct unwinder_pending *p = &u->pending[u->stacks++ % UNWINDER_PENDING];
 
 	*p = (struct unwinder_pending){ip, space, image_life(im, space), false};
+	unwinder_restart(u);
 	if (!u->pid || unwinder_refuses(u, p))
 		return;
 	p->sent = true;
