@@ -26,10 +26,11 @@ enum {
 	FIND_LINE_MAX = 4096,      /* bytes of a line that names code which a process has made */
 	FIND_MADE_MAX = 1 << 28,   /* bytes of all these lines */
 	FIND_CHECK = 1 << 12,      /* lines from one look at the clock to the next */
-	FIND_CODE_SHARE = 1000,    /* functions with fewer than 1/1000 of the samples lack code */
-	FIND_CODE_MAX = 1 << 16,   /* bytes of a function whose code is stored */
 	FIND_CODES_MAX = 1 << 24,  /* bytes of all of them */
 };
+
+/* Functions with less of the weight of all events lack code. */
+static const double find_code_share = 0.001;
 
 /* A sampled place. */
 struct find_head {
@@ -58,12 +59,12 @@ struct find_lines {
 	struct find_line line;
 };
 
-/* The code of a function, and its samples. */
+/* The code of a function, and its share of the weights, summed over the events. */
 struct find_code {
 	struct data_code head;
 	uint64_t size;
 	const uint8_t *bytes; /* NULL: there is no function */
-	uint64_t samples;
+	double share;
 };
 
 /* A search, and the file to which it writes. */
@@ -94,8 +95,7 @@ struct finder {
 	struct text pending; /* struct data_strings and the strings that are not written yet */
 	uint32_t npending;
 	uint32_t nobjects;
-	uint64_t *samples; /* at each location, by its number */
-	uint64_t nsamples;
+	double *shares;      /* of each location, by its number, as in struct find_code */
 	uint64_t code_bytes; /* stored */
 	uint64_t until;      /* CPU time that the present object may take to, ns */
 	struct {
@@ -235,9 +235,8 @@ static int find_put_code(struct finder *f, struct find_code *c, struct err *e)
 	struct text t = {0};
 	int rc = 0;
 
-	if (!c->bytes || !c->size || c->size > FIND_CODE_MAX ||
-		c->size > FIND_CODES_MAX - f->code_bytes ||
-		c->samples < f->nsamples / FIND_CODE_SHARE)
+	if (!c->bytes || !c->size || c->size > DATA_CODE_MAX ||
+		c->size > FIND_CODES_MAX - f->code_bytes || c->share < find_code_share)
 		return 0;
 	f->code_bytes += c->size;
 	c->head.object = f->places.head.object;
@@ -249,7 +248,7 @@ static int find_put_code(struct finder *f, struct find_code *c, struct err *e)
 	return rc;
 }
 
-/* Adds the samples of the place @at to those of its function @next. @c: the function of the place
+/* Adds the share of the place @at to that of its function @next. @c: the function of the place
  * before it, which is stored if it is another one. */
 static int find_code(struct finder *f, struct find_code *c, const struct find_code *next,
 	const struct location *at, struct err *e)
@@ -259,7 +258,7 @@ static int find_code(struct finder *f, struct find_code *c, const struct find_co
 			return -e->no;
 		*c = *next;
 	}
-	c->samples += f->samples[at->number];
+	c->share += f->shares[at->number];
 	return 0;
 }
 
@@ -538,7 +537,7 @@ static int find_made(struct finder *f, const struct find_head *h, size_t n, stru
 /* Stores the code of @n places in the kernel, which it changes while it runs. */
 static int find_kernel_code(struct finder *f, const struct find_head *h, size_t n, struct err *e)
 {
-	CLEANUP_FREE uint8_t *bytes = malloc(FIND_CODE_MAX);
+	CLEANUP_FREE uint8_t *bytes = malloc(DATA_CODE_MAX);
 	struct find_code last = {.bytes = NULL};
 
 	if (!bytes)
@@ -555,7 +554,7 @@ static int find_kernel_code(struct finder *f, const struct find_head *h, size_t 
 
 		if (find_code(f, &last, &its, h[i].at, e) < 0)
 			return -e->no;
-		if (last.bytes && last.size <= FIND_CODE_MAX &&
+		if (last.bytes && last.size <= DATA_CODE_MAX &&
 			!kcore_read(f->kcore, last.head.address, bytes, last.size))
 			last.bytes = NULL;
 	}
@@ -684,21 +683,23 @@ static void find_free(struct finder *f)
 	kallsyms_close(f->kernel);
 	kcore_close(f->kcore);
 	free(f->heads);
-	free(f->samples);
+	free(f->shares);
 	free(f);
 }
 
-static int find_count_samples(struct finder *f, struct err *e)
+static int find_share(struct finder *f, struct err *e)
 {
 	const struct recording *r = f->r;
 
-	f->samples = calloc(r->nlocations + 1UL, sizeof(*f->samples));
-	if (!f->samples)
+	f->shares = calloc(r->nlocations + 1UL, sizeof(*f->shares));
+	if (!f->shares)
 		return find_no_memory(e);
 	for (unsigned i = 0; i < r->nevents; i++) {
-		f->nsamples += r->events[i].nsamples;
-		for (size_t k = 0; k < r->events[i].nsamples; k++)
-			f->samples[recording_first(r, &r->events[i].samples[k])->number]++;
+		const struct recorded_event *of = &r->events[i];
+
+		for (size_t k = 0; k < of->nsamples; k++)
+			f->shares[recording_first(r, &of->samples[k])->number] +=
+				(double)of->samples[k].weight / (double)of->weight;
 	}
 	return 0;
 }
@@ -716,7 +717,7 @@ static int find_for(struct recording *r, const struct find_job *job, const struc
 	f->live = job->live;
 	f->dumps = dumps;
 	f->out = out;
-	rc = find_count_samples(f, e);
+	rc = find_share(f, e);
 	if (rc == 0)
 		rc = find_all(f, e);
 	find_free(f);
