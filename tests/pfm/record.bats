@@ -878,6 +878,14 @@ waits_are_right() {
 	[[ $output == *"--off-cpu: threads wait in the kernel, and "*config/allow_kernel* ]]
 }
 
+@test "waits: where ctxsw threads switch the counters, the option is refused with what to mount" {
+	serve_perf --threads=ctxsw
+	for option in --off-cpu --wall; do
+		run -125 pfm record $option true
+		[[ $output == "pfm record: $option: waits: "*--threads=ctxsw* ]]
+	done
+}
+
 @test "a control group: its processes, those of groups below it, and no other" {
 	serve_perf
 	make_groups web web/api other

@@ -412,9 +412,14 @@ static int record_create(struct recorder *r, const struct record_plan *plan,
 static int record_add(struct recorder *r, const struct tree *t, const struct record_options *o,
 	const struct launch *l, struct err *e)
 {
-	if (o->wanted.where.kind != PLACE_COMMAND)
-		return record_plan_add_list(r, t, &o->wanted, e);
-	return record_plan_add_place(r, t, PLACE_COMMAND, l->pid, e);
+	int rc = o->wanted.where.kind != PLACE_COMMAND
+			 ? record_plan_add_list(r, t, &o->wanted, e)
+			 : record_plan_add_place(r, t, PLACE_COMMAND, l->pid, e);
+
+	/* The daemon does not know the option. */
+	return rc == -EOPNOTSUPP && o->wanted.waits
+		       ? err_prefix(e, "%s", record_waits_option(&o->wanted))
+		       : rc;
 }
 
 /* --- Running */

@@ -256,11 +256,16 @@ static int record_want_stacks(struct record_plan *plan, const struct record_want
 			     : record_size_buffer(plan, o->where.kind, t, e);
 }
 
+const char *record_waits_option(const struct record_wanted *o)
+{
+	return o->waits == record_wall ? "--wall" : "--off-cpu";
+}
+
 /* Chooses the events of --off-cpu and --wall: the place of a wait is that of the switch out. */
 static int record_want_waits(
 	struct record_wanted *o, const struct pfm_pmu *pmu, const struct tree *t, struct err *e)
 {
-	const char *option = o->waits == record_wall ? "--wall" : "--off-cpu";
+	const char *option = record_waits_option(o);
 
 	if (strcmp(t->backend, "perf") != 0)
 		return err_set(e, EOPNOTSUPP,

@@ -46,6 +46,9 @@ struct record_plan {
 
 extern const char record_off_cpu[], record_wall[]; /* record_wanted.waits */
 
+/* The option that gave o->waits. */
+const char *record_waits_option(const struct record_wanted *o);
+
 /* Chooses counters, periods and buffers, and adds the events of o->waits. */
 int record_plan_make(
 	struct record_plan *plan, struct record_wanted *o, const struct tree *t, struct err *e);

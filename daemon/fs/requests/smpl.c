@@ -94,9 +94,13 @@ static int smpl_check_waits(const struct fs *fs, const struct smpl *s, struct er
 {
 	if (!smpl_waits(s) || (fs->be->opens_threads && fs->be->interrupts))
 		return 0;
+	if (fs->be->interrupts)
+		return err_set(e, EOPNOTSUPP,
+			"waits: the kernel does not switch the counters with the threads, because "
+			"of perfmonfs --threads=ctxsw or CPUs of several types: mount without that "
+			"option, or leave waits out");
 	return err_set(e, EOPNOTSUPP,
-		"waits: only perfmonfs --backend=perf, where all CPUs are of one type, records how "
-		"long threads wait: leave it out");
+		"waits: only perfmonfs --backend=perf records how long threads wait: leave it out");
 }
 
 static int smpl_check_user_stack(const struct fs *fs, const struct smpl *s, struct err *e)
