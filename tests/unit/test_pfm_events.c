@@ -305,7 +305,7 @@ TEST(perf)
 	refused(&pmu, "r0000", EINVAL, "no event");
 	refused(&pmu, "r0500", EINVAL, "no event");
 	/* A virtual machine may have no PMU. */
-	refused(&bare, "instructions", ENOENT, "no PMU");
+	refused(&bare, "instructions", EOPNOTSUPP, "no PMU");
 	refused(&bare, "r00c0", EOPNOTSUPP, "no PMU");
 	encodes(&bare, "context-switches", 0x0100000000000004, 0, 0x3);
 	encodes(&bare, "cs:k", 0x0100000000000004, EVENT_KERNEL, 0x3);
@@ -357,8 +357,9 @@ TEST(unknown)
 	refused(&pmu, "qqqqqqqqqq", ENOENT, "pfm list");
 	refused(&pmu, "nosuch::cycles", ENOENT, "nosuch");
 	refused(&bare, "page-falts", ENOENT, "is it page-faults?");
-	refused(&bare, "cycles", ENOENT, "the kernel has no PMU");
-	refused(&bare, "cpu-cycles", ENOENT, "the kernel has no PMU");
+	refused(&bare, "cycles", EOPNOTSUPP, "cycles: the kernel has no PMU");
+	refused(&bare, "cpu-cycles", EOPNOTSUPP, "cpu-cycles: the kernel has no PMU");
+	refused(&bare, "cycles:p", EOPNOTSUPP, "cycles:p: the kernel has no PMU");
 	/* What perf has, and pfm has not. */
 	refused(&pmu, "page-faults", ENOENT, "--backend=perf");
 	refused(&pmu, "cs", ENOENT, "--backend=perf");

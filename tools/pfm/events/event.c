@@ -476,7 +476,9 @@ static int event_unknown_hardware(const struct pfm_pmu *pmu, struct slice name, 
 		exact = exact || event_name_is(event_synonym(name), known->name);
 		nearest_offer(&near, event_synonym(name), known->name);
 	}
-	if (near.n && !exact)
+	if (exact)
+		return err_set(e, EOPNOTSUPP, "%s: see pfm list", event_no_hardware);
+	if (near.n)
 		return err_set(e, ENOENT, "%.*s: no such event: is it %s? But %s", SLICE_ARG(name),
 			nearest_text(&near, room), event_no_hardware);
 	return err_set(e, ENOENT, "%.*s: no such event of %s: see pfm list; %s", SLICE_ARG(name),
