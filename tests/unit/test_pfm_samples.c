@@ -1035,6 +1035,20 @@ TEST(stacks)
 	recording_close(&r);
 }
 
+TEST(no_wait_after_the_end)
+{
+	pfm_stack_smpl_entry_t sample = {.dfl.tstamp = 100};
+	struct track t = {.until = 99};
+	struct source s = SOURCE_NONE;
+
+	s.wait = (struct source_wait){.at = &sample, .open = true};
+	assert_int_equal(source_end_wait(&s, &t, &e), 0);
+	s.ended = true;
+	t.until = 200;
+	assert_int_equal(source_end_wait(&s, &t, &e), 0);
+	assert_int_equal(t.samples, 0);
+}
+
 /* A thread that does not run: its state is a function, and no return address is after it. */
 TEST(waits)
 {

@@ -470,12 +470,16 @@ int source_end_wait(struct source *s, struct track *t, struct err *e)
 	struct source_waited w = {.end = t->until};
 	char line[SOURCE_STATE];
 
+	/* The last switch out of a thread is its end. */
+	if (s->ended)
+		return 0;
 	if (s->wait.open) {
-		w.ns = t->until - s->wait.at->dfl.tstamp;
+		if (t->until > s->wait.at->dfl.tstamp)
+			w.ns = t->until - s->wait.at->dfl.tstamp;
 		return source_put_wait(t, s->wait.at, &w, e);
 	}
 	source_read_state(s, line);
-	if (s->ended || s->wait.known || !s->wait.begun || !source_tid(line))
+	if (s->wait.known || !s->wait.begun || !source_tid(line))
 		return 0;
 	somewhere.dfl.pid = source_tid(line);
 	somewhere.dfl.tgid = (uint32_t)proc_of_thread((int)somewhere.dfl.pid);
