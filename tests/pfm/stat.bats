@@ -452,6 +452,51 @@ on_cores() {
 	no_contexts
 }
 
+# two_threads: starts a process whose second thread ends when the file "end" appears, and writes its
+# number to "tid"
+two_threads() {
+	cat >"$BATS_TEST_TMPDIR/two.py" <<-'END'
+		import os, sys, threading, time
+		os.chdir(sys.argv[1])
+		def second():
+		    with open("tid.new", "w") as f:
+		        f.write(str(threading.get_native_id()))
+		    os.rename("tid.new", "tid")
+		    while not os.path.exists("end"):
+		        time.sleep(0.01)
+		threading.Thread(target=second).start()
+		time.sleep(1000)
+	END
+	python3 "$BATS_TEST_TMPDIR/two.py" "$BATS_TEST_TMPDIR" 3>&- &
+	two=$!
+	until_ok test -e "$BATS_TEST_TMPDIR/tid"
+	second=$(<"$BATS_TEST_TMPDIR/tid")
+	# $ends, a command: it waits until that thread has ended
+	ends="touch $BATS_TEST_TMPDIR/end; while [ -e /proc/$two/task/$second ]; do sleep 0.01; done"
+}
+
+@test "perf: a thread of a process that has ended is shown once more" {
+	serve --backend=perf
+	two_threads
+	run pfm stat --mount="$MNT" -x, -I 50 --per-thread --allow-lost -e page-faults:u -p $two -- \
+		sh -c "$ends; sleep 1"
+	kill $two
+	[ "$status" = 0 ]
+	[ "$(grep -c ",$second," <<<"$output")" -ge 1 ]
+	[ "$(grep -c ",$second," <<<"$output")" -lt "$(grep -c ",$two," <<<"$output")" ]
+}
+
+@test "perf: a thread that ends in the second run is that of the first" {
+	serve --backend=perf
+	two_threads
+	cd "$BATS_TEST_TMPDIR"
+	run pfm stat --mount="$MNT" -j -r 2 --per-thread --allow-lost -e page-faults:u -p $two -- \
+		sh -c "if [ -e ran ]; then $ends; fi; touch ran"
+	kill $two
+	[ "$status" = 0 ]
+	grep -q "\"statistics\":\"page-faults:u\".*\"tid\":$second,.*\"runs\":2," <<<"$output"
+}
+
 # sleeps PID: it is the program sleep, and does so
 sleeps() {
 	grep -q '(sleep) S' "/proc/$1/stat"

@@ -232,6 +232,9 @@ TEST(memory_of_a_thread)
 /* In a second run, each thread has a new context. */
 TEST(threads_of_two_runs)
 {
+	struct thread_counts known = {.tid = getpid()};
+	struct thread_counts *all[] = {&known};
+	struct threads found = {all, 1};
 	struct tallies t = {0};
 
 	tallies_pass(&t);
@@ -247,6 +250,19 @@ TEST(threads_of_two_runs)
 	tallies_free(&t);
 	assert_true(threads_began(getpid()) > threads_began(1));
 	assert_int_equal(threads_began(INT_MAX), 0);
+	threads_find_began(&found);
+	known.ended = true;
+	threads_keep_began(&found);
+	assert_false(known.sure);
+	known.ended = false;
+	threads_keep_began(&found);
+	assert_true(known.sure);
+	known.ended = true;
+	known.tid = INT_MAX;
+	threads_find_began(&found);
+	threads_keep_began(&found);
+	assert_true(known.sure);
+	assert_int_equal(known.began, threads_began(getpid()));
 }
 
 /* Lines of a context that counts a process; the number of its second thread is used again. */

@@ -161,6 +161,12 @@ static void reading_lose_pmd(struct reading *r, const struct plan *p, unsigned p
 			reading_lose(r, i, &taken);
 }
 
+bool reading_same(const struct reading *a, const struct reading *b)
+{
+	return memcmp(a->values, b->values, sizeof(a->values)) == 0 &&
+	       memcmp(a->lost, b->lost, sizeof(a->lost)) == 0;
+}
+
 /* Parses tid=N[ ended][ pmdN VALUE]..., where a VALUE may be the word lost. */
 int reading_add_thread(struct reading *r, const struct plan *p, struct slice line, int *tid,
 	bool *ended, struct err *e)

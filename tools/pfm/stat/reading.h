@@ -33,6 +33,9 @@ int reading_add(struct reading *r, const struct plan *p, int dir, struct err *e)
 /* Marks all counts of the plan as lost. */
 void reading_lose_all(struct reading *r, const struct plan *p, const struct err *e);
 
+/* Whether both have the same values and losses. */
+bool reading_same(const struct reading *a, const struct reading *b);
+
 /* Adds the counts of the context alone, without its children. */
 int reading_add_own(struct reading *r, const struct plan *p, int dir, struct err *e);
 

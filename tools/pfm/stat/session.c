@@ -64,17 +64,19 @@ static int session_report_places(
 static int session_report_thread(struct session *s, const struct plan *plan,
 	struct thread_counts *t, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
-	struct scope scope = {
-		.kind = SCOPE_THREAD, .id = t->tid, .context = t->context, .line = t->line};
+	const struct scope scope = {.kind = SCOPE_THREAD,
+		.id = t->tid,
+		.context = t->context,
+		.line = t->line,
+		.began = t->sure ? t->began : 0};
 	struct reading since = t->now;
 
-	if (t->reported)
+	/* Threads that it has created may count on. */
+	if (t->reported && reading_same(&t->now, &t->last))
 		return 0;
-	if (s->repeats && !t->ended)
-		scope.began = threads_began(t->tid);
 	reading_since(&since, &t->last);
 	t->last = t->now;
-	t->reported = t->final;
+	t->reported = t->ended;
 	return s->report(s, &scope, plan, &since, time_ns, elapsed_ns, e);
 }
 
@@ -90,6 +92,45 @@ static int session_read_threads(struct session *s, struct place *place, struct e
 	return rc < 0 ? rc : reading_missing(place->plan, place->ctx.dir, &s->missing, e);
 }
 
+/* Reads the threads again, and which have ended. */
+static int session_find_ended(struct session *s, struct place *place, struct err *e)
+{
+	int rc = session_read_threads(s, place, e);
+
+	if (rc < 0 || place->inherit)
+		return rc;
+	do
+		rc = threads_collect(&place->threads, place->plan, place->ctx.dir, e);
+	while (rc > 0);
+	return rc < 0 ? rc : place_check(place, e);
+}
+
+/* Reads the threads. If there are several passes, finds out when the threads began, as each pass
+ * has other contexts. */
+static int session_know_threads(struct session *s, struct place *place, struct err *e)
+{
+	int rc = session_read_threads(s, place, e);
+
+	if (rc < 0 || !s->repeats)
+		return rc;
+	threads_find_began(&place->threads);
+	rc = session_find_ended(s, place, e);
+	if (rc == 0 && !place->ended)
+		threads_keep_began(&place->threads);
+	return rc;
+}
+
+/* A thread may end during the pass: when it began is found out before. */
+static int session_begin_threads(struct session *s, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0;
+		rc == 0 && s->repeats && s->aggregate == AGGREGATE_THREAD && i < s->places.n; i++)
+		rc = session_know_threads(s, &s->places.all[i], e);
+	return rc;
+}
+
 static int session_report_threads(
 	struct session *s, uint64_t time_ns, uint64_t elapsed_ns, struct err *e)
 {
@@ -98,7 +139,7 @@ static int session_report_threads(
 	for (unsigned i = 0; rc == 0 && i < s->places.n; i++) {
 		struct place *place = &s->places.all[i];
 
-		rc = session_read_threads(s, place, e);
+		rc = session_know_threads(s, place, e);
 		for (unsigned t = 0; rc == 0 && t < place->threads.n; t++)
 			rc = session_report_thread(
 				s, place->plan, place->threads.all[t], time_ns, elapsed_ns, e);
@@ -341,9 +382,11 @@ static int session_measure(struct session *s, struct pollfd *fds, struct err *e)
 
 	s->counted = true;
 	s->begin_ns = s->reported_ns = nsec_now(CLOCK_MONOTONIC);
+	rc = session_begin_threads(s, e);
 	if (s->argv)
 		launch_continue(&s->launch);
-	rc = session_wait(s, fds, e);
+	if (rc == 0)
+		rc = session_wait(s, fds, e);
 	if (rc < 0)
 		session_fail(s, e);
 	else if (s->argv)

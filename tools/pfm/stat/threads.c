@@ -137,7 +137,7 @@ static int threads_collect_child(
 	one = threads_read_one(arg, p, child, atoi(name), e);
 	if (!one)
 		return -e->no;
-	one->ended = one->final = true;
+	one->ended = true;
 	return reading_remove_child(list, name, e);
 }
 
@@ -161,6 +161,19 @@ uint64_t threads_began(int tid)
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p && sscanf(p, "%llu", &began) == 1 ? began : 0;
+}
+
+void threads_find_began(struct threads *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (!t->all[i]->sure && !t->all[i]->ended)
+			t->all[i]->began = threads_began(t->all[i]->tid);
+}
+
+void threads_keep_began(struct threads *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		t->all[i]->sure |= t->all[i]->began && !t->all[i]->ended;
 }
 
 void threads_free(struct threads *t)

@@ -17,8 +17,9 @@ struct thread_counts {
 	ino_t context;
 	unsigned line;       /* of several threads that have that context together */
 	bool ended;          /* the number may be another thread's */
-	bool final;          /* the counts do not change any more */
-	bool reported;       /* all counts have been reported */
+	bool reported;       /* it has been reported since it ended */
+	uint64_t began;      /* threads_began(); 0: not known */
+	bool sure;           /* @began is not that of a later thread with this number */
 	struct reading now;  /* since the start */
 	struct reading last; /* at the end of the previous interval */
 };
@@ -42,6 +43,10 @@ int threads_collect(struct threads *t, const struct plan *p, int dir, struct err
 
 /* When thread @tid began, in clock ticks since the boot; 0: there is none. */
 uint64_t threads_began(int tid);
+/* Finds out when threads began that have not ended. Another thread may have got the number of one:
+ * threads_keep_began(), after the threads were read again, drops what that may be wrong for. */
+void threads_find_began(struct threads *t);
+void threads_keep_began(struct threads *t);
 
 void threads_free(struct threads *t);
 
