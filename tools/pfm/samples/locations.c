@@ -224,7 +224,7 @@ const struct location *locations_find(
 	}
 	if (m && object_is_made(m->object) && location_find_made(r, t, &at) < 0)
 		return NULL;
-	key = at.offset * 31 + (at.in ? at.in->number + 1 : 0);
+	key = hash_pair(at.offset, at.in ? at.in->number + 1ULL : 0);
 	known = locations_known(r, &at, key);
 	return known ? known : locations_add(r, &at, key);
 }
