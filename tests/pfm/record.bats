@@ -689,7 +689,8 @@ frameless_whole() {
 	run pfm record -o recorded --call-graph=dwarf true
 	[[ $status = 0 ]] || skip "$output"
 	pfm record -o recorded --call-graph=dwarf -C "$CPU_BURNT" taskset -c "$CPU_BURNT" "$BUILD/tests/fs/frameless" 1000
-	frameless_whole 99
+	# The record of the program's end may come before its last samples, which are cut then: two to six of them.
+	frameless_whole 95
 	no_contexts
 }
 
