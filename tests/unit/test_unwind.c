@@ -14,6 +14,7 @@
 #include <ucontext.h>
 
 #include "base/cleanup.h"
+#include "tools/pfm/samples/debug_file.h"
 #include "tools/pfm/samples/image.h"
 #include "tools/pfm/samples/proc_maps.h"
 #include "tools/pfm/samples/unwinder.h"
@@ -530,6 +531,75 @@ TEST(begins_late)
 	fork_fails = 0;
 	assert_int_equal(unwind_there(u, 7).end, UNWIND_WHOLE);
 	unwinder_free(u);
+}
+
+static uint32_t crc_of(const unsigned char *p, size_t n)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < 8 * n; i++)
+		crc = crc >> 1 ^ ((crc ^ p[i / 8] >> i % 8) & 1 ? 0xedb88320 : 0);
+	return ~crc;
+}
+
+static void write_file(int dir, const char *name, const void *p, size_t n)
+{
+	CLEANUP_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_int_equal(write(fd, p, n), n);
+}
+
+/* Debug files are for the same processor, and those whose checksums are computed are bounded. */
+TEST(debug_file_by_link)
+{
+	struct program {
+		Elf64_Ehdr head;
+		Elf64_Shdr all[2];
+		char names[24];
+		char link[8];
+		uint32_t crc;
+	} file = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+			  .e_machine = EM_X86_64,
+			  .e_shoff = offsetof(struct program, all),
+			  .e_shentsize = sizeof(file.all[0]),
+			  .e_shnum = 2},
+		.all = {{.sh_offset = offsetof(struct program, names)},
+			{.sh_name = 1, .sh_offset = offsetof(struct program, link), .sh_size = 12}},
+		.names = "\0.gnu_debuglink",
+		.link = "x.debug"};
+	Elf64_Ehdr debug = file.head;
+	char dir[] = "/tmp/test_unwind.XXXXXX", path[64];
+	struct object o = {.path = path};
+	CLEANUP_CLOSE int at = -1;
+	uint64_t budget = sizeof(debug);
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	at = open(dir, O_PATH | O_DIRECTORY);
+	file.crc = crc_of((void *)&debug, sizeof(debug));
+	write_file(at, "x", &file, sizeof(file));
+	write_file(at, "x.debug", &debug, sizeof(debug));
+	snprintf(path, sizeof(path), "%s/x", dir);
+	o.fd = open(path, O_RDONLY);
+	fd = debug_file_open(&o, &budget);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(budget, 0);
+	assert_int_equal(debug_file_open(&o, &budget), -E2BIG);
+	budget = 1 << 20;
+	debug.e_machine = EM_AARCH64;
+	write_file(at, "x.debug", &debug, sizeof(debug));
+	assert_int_equal(debug_file_open(&o, &budget), -ENOENT);
+	assert_int_equal(budget, 1 << 20);
+	debug.e_machine = EM_X86_64;
+	debug.e_flags = 1;
+	write_file(at, "x.debug", &debug, sizeof(debug));
+	assert_int_equal(debug_file_open(&o, &budget), -ENOENT);
+	assert_int_equal(budget, (1 << 20) - sizeof(debug));
+	close(o.fd);
+	unlinkat(at, "x", 0);
+	unlinkat(at, "x.debug", 0);
+	rmdir(dir);
 }
 
 int main(void)

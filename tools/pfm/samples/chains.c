@@ -101,8 +101,11 @@ int chains_end(struct chains *c, struct err *e)
 		c->ends[UNWIND_WHOLE], c->ends[UNWIND_STACK], c->ends[UNWIND_CODE],
 		c->ends[UNWIND_DEEP], c->ends[UNWIND_BROKEN]);
 	if (unwinder_refused(c->unwinder))
-		snprintf(info + n, sizeof(info) - (size_t)n, "chains_refused %u\n",
+		n += snprintf(info + n, sizeof(info) - (size_t)n, "chains_refused %u\n",
 			unwinder_refused(c->unwinder));
+	if (unwinder_unchecked(c->unwinder))
+		snprintf(info + n, sizeof(info) - (size_t)n, "chains_unchecked %u\n",
+			unwinder_unchecked(c->unwinder));
 	return data_put(c->to, DATA_INFO, NULL, 0, info, e);
 }
 

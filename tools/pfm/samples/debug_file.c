@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+
 #include "base/cleanup.h"
 #include "tools/pfm/samples/regular.h"
 
@@ -68,23 +72,49 @@ static bool debug_read_link(int fd, struct debug_link *link)
 	return length && length < at.sh_size - sizeof(link->crc) && !strchr(link->name, '/');
 }
 
-/* The checksum of gdb: CRC-32, as in zlib. */
-static bool debug_has_crc(int fd, uint32_t wanted)
+/* Continues the checksum of gdb: CRC-32, as in zlib. */
+#ifdef HAVE_ZLIB
+static uint32_t debug_crc(uint32_t crc, const unsigned char *p, size_t n)
 {
-	uint32_t table[256], crc = UINT32_MAX;
-	unsigned char part[1 << 16];
-	off_t at = 0;
-	ssize_t n;
+	return (uint32_t)crc32(crc, p, (unsigned)n);
+}
+#else
+static uint32_t debug_crc(uint32_t crc, const unsigned char *p, size_t n)
+{
+	uint32_t table[256];
 
 	for (uint32_t i = 0; i < 256; i++) {
 		table[i] = i;
 		for (int bit = 0; bit < 8; bit++)
 			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
 	}
-	for (; at < DEBUG_MAX && (n = pread(fd, part, sizeof(part), at)) > 0; at += n)
-		for (ssize_t i = 0; i < n; i++)
-			crc = crc >> 8 ^ table[(crc ^ part[i]) & 0xff];
-	return ~crc == wanted;
+	crc = ~crc;
+	for (size_t i = 0; i < n; i++)
+		crc = crc >> 8 ^ table[(crc ^ p[i]) & 0xff];
+	return ~crc;
+}
+#endif
+
+static bool debug_has_crc(int fd, uint32_t wanted, off_t size)
+{
+	unsigned char part[1 << 16];
+	uint32_t crc = 0;
+	off_t at = 0;
+	ssize_t n;
+
+	for (; at < size && (n = pread(fd, part, sizeof(part), at)) > 0; at += n)
+		crc = debug_crc(crc, part, (size_t)n);
+	return crc == wanted;
+}
+
+/* Whether both files are for the same processor: the checksum need not be computed of others. */
+static bool debug_is_alike(int fd, int program)
+{
+	Elf64_Ehdr a, b;
+
+	return pread(fd, &a, sizeof(a), 0) == sizeof(a) &&
+	       pread(program, &b, sizeof(b), 0) == sizeof(b) &&
+	       memcmp(a.e_ident, b.e_ident, EI_VERSION) == 0 && a.e_machine == b.e_machine;
 }
 
 /* Opens a regular file of @owner. A user's link must not lead to another user's file. */
@@ -100,40 +130,47 @@ static int debug_open(const char *path, uid_t owner)
 
 /* Opens the file of @link in @before DIR @after, where DIR is that of the program. */
 static int debug_open_link(const struct object *o, const struct debug_link *link,
-	const char *before, const char *after)
+	const char *const around[2], uint64_t *budget)
 {
 	int length = (int)(strrchr(o->path, '/') - o->path);
 	CLEANUP_CLOSE int fd = -1;
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (fstat(o->fd, &st) < 0 || snprintf(path, sizeof(path), "%s%.*s%s/%s", before, length,
-					     o->path, after, link->name) >= (int)sizeof(path))
+	if (fstat(o->fd, &st) < 0 || snprintf(path, sizeof(path), "%s%.*s%s/%s", around[0], length,
+					     o->path, around[1], link->name) >= (int)sizeof(path))
 		return -ENOENT;
-	fd = debug_open(path, before[0] ? 0 : st.st_uid);
-	return fd >= 0 && debug_has_crc(fd, link->crc) ? take_fd(&fd) : -ENOENT;
+	fd = debug_open(path, around[0][0] ? 0 : st.st_uid);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > DEBUG_MAX || !debug_is_alike(fd, o->fd))
+		return -ENOENT;
+	if ((uint64_t)st.st_size > *budget)
+		return -E2BIG;
+	*budget -= (uint64_t)st.st_size;
+	return debug_has_crc(fd, link->crc, st.st_size) ? take_fd(&fd) : -ENOENT;
 }
 
 static int debug_open_by_id(const struct object *o)
 {
 	char path[64 + 2 * DATA_BUILD_ID_MAX];
+	CLEANUP_CLOSE int fd = -1;
 	int n = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", o->id[0]);
 
 	for (unsigned i = 1; i < o->id_size; i++)
 		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", o->id[i]);
 	snprintf(path + n, sizeof(path) - (size_t)n, ".debug");
-	return debug_open(path, 0);
+	fd = debug_open(path, 0);
+	return fd >= 0 && debug_is_alike(fd, o->fd) ? take_fd(&fd) : -ENOENT;
 }
 
-int debug_file_open(const struct object *o)
+int debug_file_open(const struct object *o, uint64_t *budget)
 {
+	static const char *const around[][2] = {{"", ""}, {"", "/.debug"}, {"/usr/lib/debug", ""}};
 	struct debug_link link;
 	int fd = o->id_size ? debug_open_by_id(o) : -ENOENT;
 
 	if (fd >= 0 || o->path[0] != '/' || !debug_read_link(o->fd, &link))
 		return fd;
-	fd = debug_open_link(o, &link, "", "");
-	if (fd < 0)
-		fd = debug_open_link(o, &link, "", "/.debug");
-	return fd < 0 ? debug_open_link(o, &link, "/usr/lib/debug", "") : fd;
+	for (size_t i = 0; fd == -ENOENT && i < sizeof(around) / sizeof(around[0]); i++)
+		fd = debug_open_link(o, &link, around[i], budget);
+	return fd;
 }

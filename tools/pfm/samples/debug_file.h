@@ -8,9 +8,10 @@
 /*
  * Opens the debug file of @o, whose file is open: /usr/lib/debug/.build-id/XX/REST.debug, or that
  * of .gnu_debuglink with its checksum, beside the program, in .debug there, or in /usr/lib/debug
- * with the program's path. Beside the program, it has to be of the same owner. Returns the
- * descriptor, or -errno.
+ * with the program's path. Beside the program, it has to be of the same owner. @budget: the bytes
+ * that may still be read for checksums. Returns the descriptor, or -errno; -E2BIG: @budget is too
+ * small.
  */
-int debug_file_open(const struct object *o);
+int debug_file_open(const struct object *o, uint64_t *budget);
 
 #endif

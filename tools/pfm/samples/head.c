@@ -99,6 +99,12 @@ static void head_write_chains(const struct recording *r, FILE *out)
 			"# call chains: those of process %" PRIu64
 			" broke the unwinding and were left out: record other processes alone\n",
 			head_number(r, "chains_refused"));
+	if (head_number(r, "chains_unchecked"))
+		fprintf(out,
+			"# call chains: the debug files of %" PRIu64
+			" programs were left out, as checking others took long: record fewer "
+			"processes\n",
+			head_number(r, "chains_unchecked"));
 }
 
 const char *report_unit(const struct recording *r)

@@ -29,7 +29,8 @@ enum {
 	UNWINDER_LIVES = 8,  /* how often it is started again in a file of a recording */
 	UNWINDER_SLOW = 32,  /* chains of a process that may take too long */
 	UNWINDER_FD = 3,
-	UNWINDER_NOBODY = 65534, /* a user and a group without files */
+	UNWINDER_CHECKED = 1 << 28, /* bytes of debug files read in a file of a recording */
+	UNWINDER_NOBODY = 65534,    /* a user and a group without files */
 };
 
 /* --- Messages, which a socket keeps apart */
@@ -267,7 +268,9 @@ struct unwinder {
 	uint64_t stacks;
 	uint64_t chains;
 	struct hash suspects;
-	uint32_t refused; /* the process that was refused last; 0: none was */
+	uint32_t refused;                 /* the process that was refused last; 0: none was */
+	uint64_t budget;                  /* of UNWINDER_CHECKED, what is left */
+	bool unchecked[UNWINDER_OBJECTS]; /* the debug file was left out as that was used up */
 	struct unwinder_map maps[UNWINDER_MAPS];
 };
 
@@ -372,6 +375,8 @@ void unwinder_renew(struct unwinder *u)
 			unwinder_suspect_of(n)->life = 0;
 	u->lives = UNWINDER_LIVES;
 	u->refused = 0;
+	u->budget = UNWINDER_CHECKED;
+	memset(u->unchecked, 0, sizeof(u->unchecked));
 	unwinder_restart(u);
 }
 
@@ -445,6 +450,7 @@ int unwinder_new(struct unwinder **out, struct err *e)
 		return e->no ? -e->no : err_set(e, ENOMEM, "no memory to unwind stacks");
 	u->fd = -1;
 	u->lives = UNWINDER_LIVES;
+	u->budget = UNWINDER_CHECKED;
 	if (hash_init(&u->suspects) < 0)
 		(void)err_set(e, ENOMEM, "no memory to unwind stacks");
 	else if (unwinder_start(u, UNWINDER_START, e) == 0) {
@@ -517,7 +523,8 @@ static bool unwinder_send_files(struct unwinder *u, const struct image_process *
 
 		if (!unwinder_has_file(&p->maps.all[i]) || u->sent[o->number])
 			continue;
-		debug = debug_file_open(o);
+		debug = debug_file_open(o, &u->budget);
+		u->unchecked[o->number] |= debug == -E2BIG;
 		if (!unwinder_send_file(u, UNWINDER_OBJECT, o, o->fd) ||
 			(debug >= 0 && !unwinder_send_file(u, UNWINDER_DEBUG, o, debug)))
 			return false;
@@ -622,4 +629,13 @@ void unwinder_wait(struct unwinder *u, struct unwound *out)
 uint32_t unwinder_refused(const struct unwinder *u)
 {
 	return u->refused;
+}
+
+unsigned unwinder_unchecked(const struct unwinder *u)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < UNWINDER_OBJECTS; i++)
+		n += u->unchecked[i];
+	return n;
 }

@@ -29,5 +29,8 @@ void unwinder_wait(struct unwinder *u, struct unwound *out);
 /* The process that was refused last in this file, as unwinding its stack ended the other process or
  * took too long: its chains are broken from then on. 0: none was. */
 uint32_t unwinder_refused(const struct unwinder *u);
+/* The files whose debug files were left out in this file, as the checksums of others had taken the
+ * time for them. */
+unsigned unwinder_unchecked(const struct unwinder *u);
 
 #endif
