@@ -19,6 +19,7 @@
 #include "tools/pfm/samples/data.h"
 #include "tools/pfm/samples/demangle.h"
 #include "tools/pfm/samples/find_dumps.h"
+#include "tools/pfm/samples/find_names.h"
 #include "tools/pfm/samples/kcore.h"
 #include "tools/pfm/samples/mapped_file.h"
 #include "tools/pfm/samples/pieces.h"
@@ -1704,6 +1705,39 @@ TEST(times_of_functions_of_a_jitdump)
 
 /* If there are too many functions, addresses have no names from the first one on that has no room.
  */
+/* The code of a function is stored for its share of the weight, in a short recording, too. */
+TEST(code_of_few_samples)
+{
+	CLEANUP_CLOSE int fd = memfd_create("found", MFD_CLOEXEC);
+	const struct data_code *c;
+	struct data_writer to;
+	char link[40];
+	struct data_file f;
+	struct image im;
+	FILE *dump = begin_jit(&im);
+	unsigned n;
+
+	put_jit(dump, 100, 0x1000, 1);
+	put_jit(dump, 200, 0x2000, 2);
+	assert_int_equal(fclose(dump), 0);
+	begin();
+	map(1, 1, 0x1000, 0x2000, "//anon");
+	sample(250, 1, 0x1004, 1);
+	sample(250, 1, 0x2004, 1000);
+	finish();
+	assert_int_equal(data_load(&f, path, &e), 0);
+	assert_int_equal(data_create_in(&to, fd, &e), 0);
+	assert_int_equal(find_names_into(&f, &im, &to, &e), 0);
+	assert_int_equal(data_close(&to, &e), 0);
+	image_free(&im);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	assert_int_equal(data_load(&f, link, &e), 0);
+	c = last_record(&f, DATA_CODE, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(c->address, 0x2000);
+	data_unload(&f);
+}
+
 TEST(too_many_functions_of_a_jitdump)
 {
 	enum { MANY = 1 << 16 };
