@@ -21,7 +21,7 @@ enum {
 #else
 	FIBER_STACK = 32 << 10,
 #endif
-	/* Bytes to charge for a fiber: its stack, with the page below, which ends the daemon if the
+	/* Bytes that a fiber maps: its stack, with the page below, which ends the daemon if the
 	 * stack overflows. */
 	FIBER_BYTES = FIBER_STACK + 4096,
 	/* Stacks that are kept for later fibers. */

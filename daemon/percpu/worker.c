@@ -383,12 +383,13 @@ static int worker_execute(struct worker *w, struct job *job)
 {
 	struct engine_ctx *ec = job->ec;
 
-	if (job->kind == JOB_CHECK_THREAD)
-		return worker_check_thread(w, &job->err);
+	/* First, as the counters count what precedes it. */
 	if (command_freezes(job->cmd.verb)) {
 		exec_freeze(&w->x, &ec->ctx);
 		return worker_exec(w, ec, &job->cmd, &job->err);
 	}
+	if (job->kind == JOB_CHECK_THREAD)
+		return worker_check_thread(w, &job->err);
 	if (job_is_first_load(job))
 		return worker_first_load(w, job);
 	if (job->cmd.verb == CMD_LOAD && ec->ctx.state == CTX_UNLOADED) {
@@ -401,10 +402,10 @@ static int worker_execute(struct worker *w, struct job *job)
 	return worker_exec(w, ec, &job->cmd, &job->err);
 }
 
-/* The thread may have another number since the last command. */
+/* For the worker of a thread, which may have another number since the last command. */
 static void worker_set_target(const struct worker *w, struct context *ctx)
 {
-	if (w->x.thread && ctx->state != CTX_UNLOADED)
+	if (ctx->state != CTX_UNLOADED)
 		ctx->target.tid = atomic_load(&w->tid);
 }
 
@@ -414,7 +415,9 @@ static void worker_run_job(struct worker *w, struct job *job)
 	bool unloaded;
 
 	job->rc = job_begin(job);
-	worker_set_target(w, &ec->ctx);
+	/* A CPU's counters count what precedes a stop. */
+	if (w->x.thread)
+		worker_set_target(w, &ec->ctx);
 	if (job->rc == 0)
 		job->rc = worker_execute(w, job);
 	if (job->rc == EXEC_LAST && worker_run_last(w, job))
@@ -693,7 +696,8 @@ struct worker *worker_of_event(struct event *ev)
 
 struct executor *worker_executor(struct worker *w)
 {
-	worker_set_target(w, &w->ec->ctx);
+	if (w->x.thread)
+		worker_set_target(w, &w->ec->ctx);
 	return &w->x;
 }
 

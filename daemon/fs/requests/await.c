@@ -7,6 +7,11 @@
 #include "daemon/fs/requests/pending_request.h"
 #include "daemon/fs/tree/deferred.h"
 
+/* Bytes to charge for a request on a fiber: as for others that wait, so that a user whose memory is
+ * short can still make and use a context. Its stack takes up to 16 KiB more; REQUESTS_PER_USER
+ * limits how many there are. */
+enum { AWAIT_BYTES = 2048 };
+
 /* A request on a fiber. It lies on the fiber's stack. */
 struct await {
 	struct request request;
@@ -162,7 +167,7 @@ int await_work(struct call *call, struct await_work *w, struct err *e)
 
 int await_charge(struct call *call, size_t bytes, struct err *e)
 {
-	return charge_set(&await_of(call)->request.charge, FIBER_BYTES + bytes, e);
+	return charge_set(&await_of(call)->request.charge, AWAIT_BYTES + bytes, e);
 }
 
 void await_ignore_interrupts(struct call *call)
@@ -185,7 +190,7 @@ static void await_main(void *arg)
 	struct await a = {.deferred.slice = await_continue};
 	struct call *call = &a.request.call;
 
-	b->rc = request_begin(&a.request, b->call, FIBER_BYTES, await_interrupt, b->err);
+	b->rc = request_begin(&a.request, b->call, AWAIT_BYTES, await_interrupt, b->err);
 	if (b->rc < 0)
 		return;
 	a.deferred.quota = a.request.charge.quota;
