@@ -1703,8 +1703,6 @@ TEST(times_of_functions_of_a_jitdump)
 	data_unload(&f);
 }
 
-/* If there are too many functions, addresses have no names from the first one on that has no room.
- */
 /* The code of a function is stored for its share of the weight, in a short recording, too. */
 TEST(code_of_few_samples)
 {
@@ -1738,6 +1736,8 @@ TEST(code_of_few_samples)
 	data_unload(&f);
 }
 
+/* If there are too many functions, addresses have no names from the first one on that has no room.
+ */
 TEST(too_many_functions_of_a_jitdump)
 {
 	enum { MANY = 1 << 16 };

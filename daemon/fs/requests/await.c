@@ -81,6 +81,11 @@ int await_event(struct call *call, struct fiber_wait *w, struct err *e)
 	return await_yield(call, e);
 }
 
+void await_wake(void *wait)
+{
+	fiber_wake(wait);
+}
+
 static void await_job_done(struct job *job)
 {
 	struct await_job *j = container_of(job, struct await_job, job);

@@ -64,6 +64,8 @@ int await_work(struct call *call, struct await_work *w, struct err *e);
 /* fiber_wait() for something that neither a job nor work ends. The fiber must be
  * woken before the daemon's last events are handled. EINTR. */
 int await_event(struct call *call, struct fiber_wait *w, struct err *e);
+/* Ends a wait of await_event(), as a callback: @wait is a struct fiber_wait. */
+void await_wake(void *wait);
 /* Serves other requests before this one. EINTR. */
 int await_yield(struct call *call, struct err *e);
 /* From here on, the caller is not interrupted: the request takes effect. */

@@ -6,8 +6,10 @@
 
 #include "daemon/command/command.h"
 #include "daemon/command/ioctl.h"
+#include "daemon/fs/requests/await.h"
 #include "daemon/fs/requests/call.h"
 #include "daemon/fs/requests/file.h"
+#include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/smpl.h"
 
 struct limits command_limits(const struct fs *fs)
@@ -132,6 +134,22 @@ static struct command_request *command_new_request(
 		r->job.cmd.load.pmcs = &r->pmcs;
 	context_ref(call->ctx);
 	return r;
+}
+
+bool command_is_ready(const struct call *call, struct command *cmd)
+{
+	return cmd->verb != CMD_SIGNAL &&
+	       caller_rights(call, caller_needs(call, cmd), &cmd->rights);
+}
+
+int command_await(struct call *call, struct command *cmd, struct err *e)
+{
+	if (cmd->verb == CMD_SIGNAL)
+		return notifier_set(call, cmd, e);
+	if (await_charge(call, command_bytes(call, cmd), e) < 0 ||
+		caller_await_rights(call, caller_needs(call, cmd), &cmd->rights, e) < 0)
+		return -e->no;
+	return context_check_closed(call->ctx, e);
 }
 
 void command_fail(struct call *call, struct command *cmd, const struct err *e)

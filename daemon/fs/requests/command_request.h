@@ -46,6 +46,12 @@ size_t command_bytes(const struct call *call, const struct command *cmd);
 bool command_submit(
 	struct call *call, struct command *cmd, const struct command_kind *kind, void *arg);
 
+/* Sets the rights of @cmd. False: command_await() is required first. */
+bool command_is_ready(const struct call *call, struct command *cmd);
+/* For a request on a fiber (await.h): what @cmd needs before the context's owner can execute it; a
+ * signal is set by this alone. ENODEV: the context is being removed; EINTR. */
+int command_await(struct call *call, struct command *cmd, struct err *e);
+
 /* Answers with an error, and frees @cmd and the call's packet. */
 void command_fail(struct call *call, struct command *cmd, const struct err *e);
 

@@ -73,9 +73,7 @@ static int context_make(struct fs_context *parent, int tid, struct fs_context **
 {
 	struct fs *fs = fs_of(parent);
 
-	if (parent->closed)
-		return err_set(e, ENODEV, "the context is being removed");
-	if (object_make_child(parent, tid, out, e) < 0)
+	if (context_check_closed(parent, e) < 0 || object_make_child(parent, tid, out, e) < 0)
 		return -e->no;
 	atomic_store(&(*out)->flags, atomic_load(&parent->flags));
 	(*out)->ec.pid = parent->ec.pid;

@@ -172,11 +172,6 @@ static void grant_change_free(struct grant_change *c)
 	free(c->revocation);
 }
 
-static void grant_change_done(void *arg)
-{
-	fiber_wake(arg);
-}
-
 /* Checks the CPUs that the lines grant. The table itself may have more, from a time when the
  * backend had more CPUs. */
 static int grant_change_check_cpus(
@@ -222,7 +217,7 @@ static void grant_change_apply(
 	grant_table_set_timer(t, grants_next_expiry(&t->grants));
 	audit_grants(call, &c->lines);
 	await_ignore_interrupts(call);
-	engine_revoke(call->fs->eng, take_ptr(&c->revocation), now, grant_change_done, &c->revoked);
+	engine_revoke(call->fs->eng, take_ptr(&c->revocation), now, await_wake, &c->revoked);
 	await_event(call, &c->revoked, e);
 }
 

@@ -304,9 +304,7 @@ static void notifier_run(struct work *work)
 
 static int notifier_install(struct fs_context *ctx, struct notifier_request *req, struct err *e)
 {
-	if (ctx->closed)
-		return err_set(e, ENODEV, "the context is being removed");
-	if (notifier_check_limit(ctx, e) < 0)
+	if (context_check_closed(ctx, e) < 0 || notifier_check_limit(ctx, e) < 0)
 		return -e->no;
 	notifier_drop(ctx);
 	engine_watch(ctx->objs->eng, &ctx->ec);

@@ -28,7 +28,6 @@
 #include "daemon/fs/requests/file.h"
 #include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/memory.h"
-#include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/quota.h"
 #include "daemon/fs/requests/smpl.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -343,11 +342,6 @@ static void clone_refuse(struct call *call, struct command *cmd, const struct er
 	clone_reply(call, -e->no, e);
 }
 
-static int clone_check_closed(const struct call *call, struct err *e)
-{
-	return call->ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
-}
-
 /* A command of a packet that waits on a fiber before it is executed. */
 struct clone_waiting {
 	struct call *call;
@@ -374,14 +368,7 @@ static void clone_execute_later(struct call *call, void *arg)
 {
 	struct clone_waiting w = {.call = call, .cmd = *(const struct command *)arg};
 
-	if (w.cmd.verb == CMD_SIGNAL)
-		w.rc = notifier_set(call, &w.cmd, &w.err);
-	else
-		w.rc = await_charge(call, command_bytes(call, &w.cmd), &w.err);
-	if (w.rc == 0 && w.cmd.verb != CMD_SIGNAL)
-		w.rc = caller_await_rights(call, caller_needs(call, &w.cmd), &w.cmd.rights, &w.err);
-	if (w.rc == 0 && w.cmd.verb != CMD_SIGNAL)
-		w.rc = clone_check_closed(call, &w.err);
+	w.rc = command_await(call, &w.cmd, &w.err);
 	if (await_end(call)) {
 		fiber_outside(clone_go_on, &w);
 		return;
@@ -397,14 +384,14 @@ static void clone_next(struct call *call)
 	struct err e;
 	int rc = packet_next(call->packet, &cmd, &e);
 
-	if (rc > 0 && clone_check_closed(call, &e) < 0)
+	if (rc > 0 && context_check_closed(call->ctx, &e) < 0)
 		rc = -e.no;
 	if (rc <= 0) {
 		command_free(&cmd);
 		clone_reply(call, rc, &e);
 		return;
 	}
-	if (cmd.verb != CMD_SIGNAL && caller_rights(call, caller_needs(call, &cmd), &cmd.rights))
+	if (command_is_ready(call, &cmd))
 		clone_execute(call, &cmd);
 	else if (await_start(call, clone_execute_later, &cmd, &e) < 0)
 		clone_refuse(call, &cmd, &e);

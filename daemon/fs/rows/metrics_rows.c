@@ -28,17 +28,13 @@ static int metrics_rows_read_context(struct call *call, struct text *out, struct
 	struct ctx_metrics *m;
 	int rc;
 
-	if (call->ctx->closed)
-		return err_set(e, ENODEV, "the context is being removed");
-	rc = ctx_metrics_copy(call->ctx, &m, e);
-	if (rc < 0)
-		return rc;
+	if (context_check_closed(call->ctx, e) < 0 || ctx_metrics_copy(call->ctx, &m, e) < 0)
+		return -e->no;
 	j.job = ctx_metrics_job(m);
 	await_job(call, &j);
 	ctx_metrics_finish(m, &j.job);
-	if (call->ctx->closed)
-		rc = err_set(e, ENODEV, "the context is being removed");
-	else
+	rc = context_check_closed(call->ctx, e);
+	if (rc == 0)
 		metrics_print_context(m, &x);
 	ctx_metrics_unref(m);
 	return rc;
@@ -49,9 +45,9 @@ static int metrics_rows_set_as(
 {
 	unsigned n = m->n;
 
-	if (call->ctx->closed) {
+	if (context_check_closed(call->ctx, e) < 0) {
 		ctx_metrics_unref(m);
-		return err_set(e, ENODEV, "the context is being removed");
+		return -e->no;
 	}
 	if (metrics_set(call->ctx, m, rights->system, e) < 0)
 		return -e->no;

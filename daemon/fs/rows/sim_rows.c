@@ -27,16 +27,11 @@ static uint64_t sim_next_step(struct fs *fs, uint64_t left)
 	return wake > now && wake - now < left ? wake - now : left;
 }
 
-static void sim_polled(void *arg)
-{
-	fiber_wake(arg);
-}
-
 static int sim_poll_all(struct call *call, struct err *e)
 {
 	struct fiber_wait polled = {0};
 
-	engine_poll_all(call->fs->eng, sim_polled, &polled);
+	engine_poll_all(call->fs->eng, await_wake, &polled);
 	return await_event(call, &polled, e);
 }
 

@@ -164,8 +164,8 @@ static int total_query_set(struct total *t, struct text *out, struct err *e)
 	}
 	if (rc < 0)
 		return rc;
-	if (t->call->ctx->closed)
-		return err_set(e, ENODEV, "the context is being removed");
+	if (context_check_closed(t->call->ctx, e) < 0)
+		return -e->no;
 	total_print_set(t, out);
 	if (out->room == t->charged)
 		return 0;

@@ -26,7 +26,6 @@
 #include "daemon/fs/requests/file_read.h"
 #include "daemon/fs/requests/memory.h"
 #include "daemon/fs/requests/msg_reader.h"
-#include "daemon/fs/requests/notifier.h"
 #include "daemon/fs/requests/notify.h"
 #include "daemon/fs/requests/poller.h"
 #include "daemon/fs/requests/uid_error.h"
@@ -326,23 +325,12 @@ static void ops_read(
 		ops_read_text(&call);
 }
 
-/* What a command needs before its context's owner can execute it, or all that a signal needs. */
-static int ops_await(struct call *call, struct command *cmd, struct err *e)
-{
-	if (cmd->verb == CMD_SIGNAL)
-		return notifier_set(call, cmd, e);
-	if (await_charge(call, command_bytes(call, cmd), e) < 0 ||
-		caller_await_rights(call, caller_needs(call, cmd), &cmd->rights, e) < 0)
-		return -e->no;
-	return call->ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
-}
-
 /* @arg is the command. */
 static void ops_execute_later(struct call *call, void *arg)
 {
 	struct command cmd = *(const struct command *)arg;
 	struct err e = {0};
-	int rc = ops_await(call, &cmd, &e);
+	int rc = command_await(call, &cmd, &e);
 	bool due = await_end(call);
 
 	if (due && rc == 0 && cmd.verb != CMD_SIGNAL) {
@@ -361,7 +349,7 @@ static void ops_execute(struct call *call, struct command *cmd)
 {
 	struct err e;
 
-	if (cmd->verb != CMD_SIGNAL && caller_rights(call, caller_needs(call, cmd), &cmd->rights))
+	if (command_is_ready(call, cmd))
 		command_submit(call, cmd, &command_write, NULL);
 	else if (await_start(call, ops_execute_later, cmd, &e) < 0)
 		command_fail(call, cmd, &e);

@@ -483,6 +483,11 @@ void context_unref(struct fs_context *ctx)
 	object_free_context(ctx);
 }
 
+int context_check_closed(const struct fs_context *ctx, struct err *e)
+{
+	return ctx->closed ? err_set(e, ENODEV, "the context is being removed") : 0;
+}
+
 void context_set_error(struct fs_context *ctx, const struct err *e)
 {
 	bool ok = !e || !e->text[0];

@@ -283,6 +283,8 @@ void context_unref(struct fs_context *ctx);
 
 /* Sets a context's last_error: a failure, or a note of a success (errno 0); "ok" if @e is NULL or
  * empty. Any thread. */
+/* ENODEV: @ctx is being removed. */
+int context_check_closed(const struct fs_context *ctx, struct err *e);
 void context_set_error(struct fs_context *ctx, const struct err *e);
 void context_show_error(struct fs_context *ctx, struct text *out);
 /* Copies last_error to @e->text. Returns false if it is not a failure. */
